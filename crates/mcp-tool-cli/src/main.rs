@@ -1,0 +1,2 @@
+//! The command `mcp-tool`.
+fn main() {}

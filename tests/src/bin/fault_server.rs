@@ -1,0 +1,2 @@
+//! The fault server as a program of its own, for the tests.
+fn main() {}
