@@ -1,1 +1,36 @@
 #![doc = include_str!("../README.md")]
+
+mod call;
+mod callable;
+mod connector;
+mod delivery;
+mod error;
+mod events;
+mod guard;
+mod identity;
+#[cfg(feature = "mock")]
+mod mock;
+mod page;
+mod reply;
+#[cfg(feature = "mock")]
+mod scripted;
+mod transport;
+
+pub use call::{DEFAULT_DEADLINE, DEFAULT_IDLE_TIMEOUT, ToolCall};
+pub use callable::{Callable, callable};
+pub use connector::{Connector, ConnectorFn, connector_fn};
+pub use delivery::{Delivery, ErrorClass};
+pub use error::{ErrorKind, TransportError};
+pub use events::{Event, EventSender, Events};
+pub use guard::{Guard, Withdrawn};
+pub use identity::ServerIdentity;
+#[cfg(feature = "mock")]
+pub use mock::{MockConnector, MockTransport};
+pub use page::{Cursor, RawTool, ToolPage};
+pub use reply::CallReply;
+#[cfg(feature = "mock")]
+pub use scripted::{Gate, ScriptedTransport, Step};
+pub use transport::{Fence, Transport};
+
+pub use rmcp;
+pub use tokio_util::sync::CancellationToken;
