@@ -22,19 +22,17 @@ impl Events {
 
     /// The next event. After [`Event::Closed`] it waits for ever. Safe to cancel.
     pub async fn next(&mut self) -> Event {
-        loop {
-            let Some(receiver) = &mut self.0 else {
-                return std::future::pending().await;
-            };
-            match receiver.recv().await {
-                Ok(Event::Closed) | Err(RecvError::Closed) => {
-                    self.0 = None;
-                    return Event::Closed;
-                }
-                Ok(event) => return event,
-                // What was missed can only have been repeats of the one event that repeats.
-                Err(RecvError::Lagged(_)) => return Event::ToolsChanged,
+        let Some(receiver) = &mut self.0 else {
+            return std::future::pending().await;
+        };
+        match receiver.recv().await {
+            Ok(Event::Closed) | Err(RecvError::Closed) => {
+                self.0 = None;
+                Event::Closed
             }
+            Ok(event) => event,
+            // What was missed can only have been repeats of the one event that repeats.
+            Err(RecvError::Lagged(_)) => Event::ToolsChanged,
         }
     }
 }
