@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "stdio")]
+mod answer;
 mod call;
 mod callable;
 mod connector;
@@ -7,6 +9,8 @@ mod delivery;
 mod error;
 mod events;
 mod guard;
+#[cfg(feature = "stdio")]
+mod handshake;
 mod identity;
 #[cfg(feature = "mock")]
 mod mock;
@@ -14,6 +18,8 @@ mod page;
 mod reply;
 #[cfg(feature = "mock")]
 mod scripted;
+#[cfg(feature = "stdio")]
+mod stdio;
 mod transport;
 
 pub use call::{DEFAULT_DEADLINE, DEFAULT_IDLE_TIMEOUT, ToolCall};
@@ -30,6 +36,8 @@ pub use page::{Cursor, RawTool, ToolPage};
 pub use reply::CallReply;
 #[cfg(feature = "mock")]
 pub use scripted::{Gate, ScriptedTransport, Step};
+#[cfg(feature = "stdio")]
+pub use stdio::{StdioConnector, StdioTransport};
 pub use transport::{Fence, Transport};
 
 pub use rmcp;

@@ -1,0 +1,18 @@
+//! The stdio transport: a server that runs as a child process (MCP, basic/transports, stdio).
+
+#[cfg(not(unix))]
+compile_error!("the feature `stdio` needs process groups, so far it is written for Unix only");
+
+mod connection;
+mod connector;
+mod line_transport;
+mod lines;
+mod outbox;
+mod process_group;
+mod stderr;
+mod supervisor;
+mod tap;
+mod wire;
+
+pub use connection::StdioTransport;
+pub use connector::StdioConnector;

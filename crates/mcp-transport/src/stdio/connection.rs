@@ -1,0 +1,297 @@
+use std::{any::Any, fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use rmcp::{
+    ClientHandler,
+    model::{
+        CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest, PaginatedRequestParams,
+        ServerPeerInfo, SubscriptionFilter,
+    },
+    service::{ClientLifecycleMode, Peer, PeerRequestOptions, RoleClient, serve_client_with_lifecycle},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::oneshot,
+    task::JoinHandle,
+};
+
+use super::{
+    line_transport::LineTransport,
+    lines::Lines,
+    outbox::Outbox,
+    supervisor::Supervisor,
+    tap::{Arrival, Tap},
+    wire::Wire,
+};
+use crate::{
+    CallReply, Cursor, Delivery, Events, Fence, ToolCall, ToolPage, Transport, TransportError, answer,
+    handshake::handshake_error,
+};
+
+/// One live connection over newline-delimited JSON: a child process, or any pair of byte streams.
+pub struct StdioTransport {
+    peer: Peer<RoleClient>,
+    wire: Arc<Wire>,
+    /// None when the streams are not those of a child.
+    supervisor: Option<Supervisor>,
+    list_timeout: Duration,
+    tasks: Vec<JoinHandle<()>>,
+    /// rmcp's service: it ends when this is dropped.
+    _service: Box<dyn Any + Send + Sync>,
+}
+
+/// Bounds of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub(super) connect: Duration,
+    pub(super) list: Duration,
+    pub(super) line: usize,
+}
+
+impl StdioTransport {
+    /// Speaks MCP over a pair of byte streams that the host brings (a socket, a pipe, an in-memory
+    /// duplex), with the same guarantees as over a child's pipes, but without a process to end:
+    /// closing reports [`Fence::None`]. Handshake within 60 s, pages of tools within 30 s, lines up to
+    /// 16 MiB.
+    ///
+    /// The writer must not buffer: what it accepts counts as received.
+    ///
+    /// # Errors
+    ///
+    /// Whatever kept the handshake from completing.
+    pub async fn over<H: ClientHandler>(
+        reader: impl AsyncRead + Send + 'static,
+        writer: impl AsyncWrite + Send + 'static,
+        handler: H,
+        lifecycle: ClientLifecycleMode,
+    ) -> Result<Self, TransportError> {
+        let bounds = Bounds::default();
+        let (wire, lines) = open(reader, writer, bounds.line);
+        Self::establish(wire, lines, handler, lifecycle, bounds, None).await
+    }
+
+    /// What the server said of itself in the handshake.
+    pub fn server(&self) -> Option<Arc<ServerPeerInfo>> {
+        self.peer.peer_info()
+    }
+
+    /// rmcp's peer, for everything that is not a tool: prompts, resources, notifications.
+    ///
+    /// A tool that is called through it is outside every guarantee of this crate.
+    pub fn peer(&self) -> &Peer<RoleClient> {
+        &self.peer
+    }
+
+    pub(super) async fn establish<H: ClientHandler>(
+        wire: Arc<Wire>,
+        lines: LineTransport,
+        handler: H,
+        lifecycle: ClientLifecycleMode,
+        bounds: Bounds,
+        supervisor: Option<Supervisor>,
+    ) -> Result<Self, TransportError> {
+        let drainer = wire.clone();
+        let mut tasks = AbortAll(vec![tokio::spawn(async move { drainer.outbox.drain().await })]);
+        let shaking_hands = serve_client_with_lifecycle(handler, lines, lifecycle);
+        let service = match tokio::time::timeout(bounds.connect, shaking_hands).await {
+            Ok(Ok(service)) => service,
+            failed => {
+                if let Some(supervisor) = &supervisor {
+                    supervisor.close().await;
+                }
+                return Err(match failed {
+                    Ok(Err(error)) => handshake_error(error),
+                    _ => TransportError::connect_timeout(),
+                });
+            }
+        };
+        let peer = service.peer().clone();
+        tasks.0.extend(listen_for_changes(&peer));
+        Ok(Self {
+            peer,
+            wire,
+            supervisor,
+            list_timeout: bounds.list,
+            tasks: std::mem::take(&mut tasks.0),
+            _service: Box::new(service),
+        })
+    }
+
+    async fn request(
+        &self,
+        request: ClientRequest,
+        options: PeerRequestOptions,
+        arrival: oneshot::Receiver<Arrival>,
+    ) -> Arrival {
+        // Kept until the answer is there: dropping it would make rmcp forget the request.
+        let _handle = match self.peer.send_request_with_option(request, options).await {
+            Ok(handle) => handle,
+            // rmcp's queue is closed, so the line transport never saw the request: the seal will tell.
+            Err(_) => return Arrival::Failed(TransportError::lost()),
+        };
+        arrival.await.unwrap_or_else(|_| Arrival::Failed(TransportError::lost()))
+    }
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(60),
+            list: Duration::from_secs(30),
+            line: super::lines::DEFAULT_MAX_LINE,
+        }
+    }
+}
+
+pub(super) fn open(
+    reader: impl AsyncRead + Send + 'static,
+    writer: impl AsyncWrite + Send + 'static,
+    max_line: usize,
+) -> (Arc<Wire>, LineTransport) {
+    let (wire, released) = Wire::new(Outbox::new(Box::pin(writer)));
+    let lines = LineTransport { wire: wire.clone(), lines: Lines::new(Box::pin(reader), max_line), released };
+    (wire, lines)
+}
+
+/// 2026-07-28 servers send `notifications/tools/list_changed` only to those who listen for it.
+fn listen_for_changes(peer: &Peer<RoleClient>) -> Option<JoinHandle<()>> {
+    let server = peer.peer_info()?;
+    let tells = server.capabilities.tools.as_ref()?.list_changed == Some(true);
+    if server.protocol_version.has_initialize() || !tells {
+        return None;
+    }
+    let peer = peer.clone();
+    Some(tokio::spawn(async move {
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        if let Ok(mut subscription) = peer.listen(filter).await {
+            // The reader tells the event; this only keeps the subscription open and empty.
+            while let Ok(Some(_)) = subscription.next().await {}
+        }
+    }))
+}
+
+#[async_trait]
+impl Transport for StdioTransport {
+    async fn call_tool(&self, call: ToolCall) -> Result<CallReply, TransportError> {
+        let call = call.started();
+        let (tap, arrival) = self.wire.open(Some(call.clone()))?;
+        let under_way = UnderWay::new(&self.wire, tap);
+        let name = std::borrow::Cow::Owned(call.name().to_owned());
+        let mut request = CallToolRequest::new(CallToolRequestParams::new(name));
+        request.extensions.insert(under_way.tap.clone());
+        let options = call.meta().cloned().map_or_else(PeerRequestOptions::no_options, |meta| {
+            PeerRequestOptions::no_options().with_meta(meta)
+        });
+        let request = self.request(ClientRequest::CallToolRequest(request), options, arrival);
+        match call.bounded(request).await {
+            Ok(Arrival::Result(json)) => under_way.answered(|| answer::call_result(&json)),
+            Ok(Arrival::Error(json)) => under_way.answered(|| answer::error(&json).map(CallReply::Error)),
+            Ok(Arrival::Failed(error)) => Err(call.or_abort(under_way.failed(error))),
+            Err(cut) => Err(under_way.failed(cut.into())),
+        }
+    }
+
+    async fn list_tools(&self, cursor: Option<Cursor>) -> Result<ToolPage, TransportError> {
+        let (tap, arrival) = self.wire.open(None)?;
+        let under_way = UnderWay::new(&self.wire, tap);
+        let page = cursor
+            .map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.as_str().to_owned())));
+        let mut request = ListToolsRequest { params: page, ..ListToolsRequest::default() };
+        request.extensions.insert(under_way.tap.clone());
+        let options = PeerRequestOptions::no_options();
+        let request = self.request(ClientRequest::ListToolsRequest(request), options, arrival);
+        match tokio::time::timeout(self.list_timeout, request).await {
+            Ok(Arrival::Result(json)) => under_way.answered(|| answer::tool_page(&json)),
+            Ok(Arrival::Error(json)) => under_way
+                .answered(|| answer::error(&json))
+                .and_then(|error| Err(TransportError::rejected(error.code.0))),
+            Ok(Arrival::Failed(error)) => Err(under_way.failed(error)),
+            Err(_) => Err(under_way.failed(TransportError::deadline())),
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.wire.is_closed()
+    }
+
+    async fn close(&self) -> Fence {
+        // When only the way out has failed, what was sent may still be answered.
+        if !self.wire.is_ended() && self.wire.outbox.is_broken() {
+            self.wire.drain().await;
+        }
+        self.wire.end();
+        self.wire.stop.cancel();
+        self.wire.outbox.shut_down();
+        match &self.supervisor {
+            Some(supervisor) => supervisor.close().await,
+            None => Fence::None,
+        }
+    }
+
+    fn events(&self) -> Events {
+        self.wire.events.subscribe()
+    }
+}
+
+impl Drop for StdioTransport {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+        self.wire.end();
+        self.wire.stop.cancel();
+        self.wire.outbox.shut_down();
+    }
+}
+
+impl fmt::Debug for StdioTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StdioTransport").field("closed", &self.is_closed()).finish_non_exhaustive()
+    }
+}
+
+/// A request under way. However its future ends, the request is either closed or given up.
+struct UnderWay<'a> {
+    wire: &'a Wire,
+    tap: Arc<Tap>,
+    open: bool,
+}
+
+impl<'a> UnderWay<'a> {
+    fn new(wire: &'a Wire, tap: Arc<Tap>) -> Self {
+        Self { wire, tap, open: true }
+    }
+
+    fn answered<T>(mut self, read: impl FnOnce() -> Result<T, TransportError>) -> Result<T, TransportError> {
+        self.open = false;
+        self.wire.close(&self.tap);
+        read()
+    }
+
+    /// Seals the request, then lets the error say what the seal found.
+    fn failed(mut self, error: TransportError) -> TransportError {
+        self.open = false;
+        match self.wire.give_up(&self.tap).delivery() {
+            Delivery::Unsent => error.proven_unsent(),
+            Delivery::Refused | Delivery::Unknown => error.in_doubt(),
+        }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            self.wire.give_up(&self.tap);
+        }
+    }
+}
+
+struct AbortAll(Vec<JoinHandle<()>>);
+
+impl Drop for AbortAll {
+    fn drop(&mut self) {
+        for task in &self.0 {
+            task.abort();
+        }
+    }
+}

@@ -1,0 +1,245 @@
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fmt, io,
+    path::PathBuf,
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use rmcp::{
+    ClientHandler,
+    model::{ClientConfig, Implementation, ProtocolVersion},
+    service::ClientLifecycleMode,
+};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+
+use super::{
+    connection::{Bounds, StdioTransport, open},
+    process_group::ProcessGroup,
+    stderr::StderrTail,
+    supervisor::Supervisor,
+};
+use crate::{Connector, ServerIdentity, Transport, TransportError};
+
+/// Starts a server as a child process, in a process group of its own.
+///
+/// Clones start the same server and share its standard error's tail.
+///
+/// ```no_run
+/// use mcp_transport::{Connector, StdioConnector};
+///
+/// # async fn f() -> Result<(), mcp_transport::TransportError> {
+/// let files = StdioConnector::new("npx").args(["-y", "@modelcontextprotocol/server-filesystem", "."]);
+/// let connection = files.connect().await?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct StdioConnector<H = ClientConfig> {
+    program: OsString,
+    arguments: Vec<OsString>,
+    environment: BTreeMap<OsString, OsString>,
+    directory: Option<PathBuf>,
+    inherit: Inherit,
+    handler: H,
+    lifecycle: ClientLifecycleMode,
+    bounds: Bounds,
+    grace: Duration,
+    stderr: StderrTail,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Inherit {
+    All,
+    Nothing,
+}
+
+impl StdioConnector {
+    /// A server started by this command, looked up in `PATH`. Its environment is ours.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        let client = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+        let mut config = ClientConfig::default();
+        config.client_info = client;
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            environment: BTreeMap::new(),
+            directory: None,
+            inherit: Inherit::All,
+            handler: config,
+            lifecycle: ClientLifecycleMode::Auto {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+                legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+            },
+            bounds: Bounds::default(),
+            grace: Duration::from_secs(2),
+            stderr: StderrTail::default(),
+        }
+    }
+}
+
+impl<H> StdioConnector<H> {
+    /// Adds one argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args(mut self, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets one environment variable.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.insert(name.into(), value.into());
+        self
+    }
+
+    /// Starts the server with nothing but the variables set here.
+    #[must_use]
+    pub fn env_clear(mut self) -> Self {
+        self.inherit = Inherit::Nothing;
+        self
+    }
+
+    /// The working directory. Default: ours.
+    #[must_use]
+    pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// The host's own handler of what the server asks and tells, and its client information. Default:
+    /// none but this crate's name and version. Each connection gets a clone.
+    #[must_use]
+    pub fn with_handler<H2: ClientHandler + Clone>(self, handler: H2) -> StdioConnector<H2> {
+        StdioConnector {
+            program: self.program,
+            arguments: self.arguments,
+            environment: self.environment,
+            directory: self.directory,
+            inherit: self.inherit,
+            handler,
+            lifecycle: self.lifecycle,
+            bounds: self.bounds,
+            grace: self.grace,
+            stderr: self.stderr,
+        }
+    }
+
+    /// Which handshake to use. Default: automatic, `server/discover` (2026-07-28) first, then
+    /// `initialize` (2025-11-25 and older). A server that ignores the first is given 10 s by rmcp.
+    #[must_use]
+    pub fn with_lifecycle(mut self, lifecycle: ClientLifecycleMode) -> Self {
+        self.lifecycle = lifecycle;
+        self
+    }
+
+    /// How long starting and the handshake may take. Default: 60 s.
+    #[must_use]
+    pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
+        self.bounds.connect = timeout;
+        self
+    }
+
+    /// How long one page of the tools may take. Default: 30 s.
+    #[must_use]
+    pub fn with_list_timeout(mut self, timeout: Duration) -> Self {
+        self.bounds.list = timeout;
+        self
+    }
+
+    /// The longest line that is taken, in bytes. A longer answer fails its call. Default: 16 MiB.
+    #[must_use]
+    pub fn with_max_line(mut self, bytes: usize) -> Self {
+        self.bounds.line = bytes;
+        self
+    }
+
+    /// How long the server may take to end after its standard input was closed, and again after
+    /// SIGTERM, before it is killed. Default: 2 s.
+    #[must_use]
+    pub fn with_grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// The last 64 KiB that the server wrote to its standard error, over all its starts, for diagnosis.
+    ///
+    /// The server's own words: they may hold secrets, and nothing here prints them.
+    pub fn stderr_tail(&self) -> String {
+        self.stderr.text()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        if matches!(self.inherit, Inherit::Nothing) {
+            command.env_clear();
+        }
+        command.envs(&self.environment);
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command
+    }
+}
+
+impl<H: ClientHandler + Clone> StdioConnector<H> {
+    /// Starts the server and completes the handshake.
+    ///
+    /// # Errors
+    ///
+    /// The command that cannot be run, a server that exits or stays silent, or that speaks no known MCP.
+    /// Whatever was started has been ended.
+    pub async fn start(&self) -> Result<StdioTransport, TransportError> {
+        let (group, (stdin, stdout, stderr)) = ProcessGroup::start(self.command()).map_err(spawn_error)?;
+        let pipes = || -> io::Result<_> {
+            Ok((ChildStdin::from_std(stdin)?, ChildStdout::from_std(stdout)?, ChildStderr::from_std(stderr)?))
+        };
+        let (stdin, stdout, stderr) = pipes().map_err(TransportError::connect)?;
+        let (wire, lines) = open(stdout, stdin, self.bounds.line);
+        let stderr = tokio::spawn(self.stderr.clone().drain(stderr));
+        let supervisor = Supervisor::watch(group, wire.clone(), self.grace, stderr);
+        let (handler, lifecycle) = (self.handler.clone(), self.lifecycle.clone());
+        StdioTransport::establish(wire, lines, handler, lifecycle, self.bounds, Some(supervisor)).await
+    }
+}
+
+#[async_trait]
+impl<H: ClientHandler + Clone> Connector for StdioConnector<H> {
+    async fn connect(&self) -> Result<Arc<dyn Transport>, TransportError> {
+        Ok(Arc::new(self.start().await?))
+    }
+
+    /// Command, arguments, working directory, and the names of the variables set here.
+    fn identity(&self) -> ServerIdentity {
+        let text = |text: &OsStr| text.to_string_lossy().into_owned();
+        let mut parts = vec![("command", text(&self.program))];
+        parts.extend(self.arguments.iter().map(|argument| ("argument", text(argument))));
+        parts.extend(self.directory.iter().map(|directory| ("directory", text(directory.as_os_str()))));
+        parts.extend(self.environment.keys().map(|name| ("variable", text(name))));
+        ServerIdentity::of(parts.iter().map(|(label, value)| (*label, value.as_str())))
+    }
+}
+
+fn spawn_error(error: io::Error) -> TransportError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => TransportError::command_not_found(error),
+        _ => TransportError::connect(error),
+    }
+}
+
+impl<H> fmt::Debug for StdioConnector<H> {
+    /// Neither the command line nor the environment is shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StdioConnector").field("bounds", &self.bounds).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,222 @@
+use std::{
+    collections::VecDeque,
+    io,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use tokio::{io::AsyncWrite, sync::oneshot};
+
+use super::tap::{Arrival, Extent, Tap};
+use crate::TransportError;
+
+type Writer = Pin<Box<dyn AsyncWrite + Send>>;
+
+/// The one place where bytes are accepted for the server.
+///
+/// Frames leave in the order in which rmcp hands them over. A frame is written at once when the writer
+/// takes it, else by [`Outbox::drain`]. Before the first byte of a call its guard is asked, under the
+/// lock of its [`Tap`], which is also the lock that seals: after a seal no byte is accepted any more.
+pub(super) struct Outbox(Mutex<State>);
+
+struct State {
+    /// None once the outbox was shut down.
+    writer: Option<Writer>,
+    queue: VecDeque<Frame>,
+    /// The stream takes nothing more: the writer failed, or a frame was cut in the middle.
+    broken: bool,
+    /// Wakes the task that drains; also registered with the writer by writes made on the spot.
+    drainer: Option<Waker>,
+}
+
+struct Frame {
+    bytes: Vec<u8>,
+    offset: usize,
+    tap: Option<Arc<Tap>>,
+    done: Option<oneshot::Sender<io::Result<()>>>,
+}
+
+/// What became of a frame that was handed over.
+pub(super) enum Sent {
+    /// Decided on the spot.
+    Now(io::Result<()>),
+    /// Waits for the writer.
+    Later(oneshot::Receiver<io::Result<()>>),
+}
+
+enum Step {
+    Written,
+    Pending,
+    /// The frame was sealed before its first byte: it leaves the queue and the stream lives.
+    Withdrawn(Option<TransportError>),
+    Broken(io::Error),
+}
+
+impl Outbox {
+    pub(super) fn new(writer: Writer) -> Self {
+        Self(Mutex::new(State { writer: Some(writer), queue: VecDeque::new(), broken: false, drainer: None }))
+    }
+
+    /// Hands over one frame: a JSON text without its newline.
+    pub(super) fn push(&self, mut json: Vec<u8>, tap: Option<Arc<Tap>>) -> Sent {
+        if let Some(tap) = &tap {
+            tap.sending().json_len = json.len();
+        }
+        json.push(b'\n');
+        let mut state = self.state();
+        if state.broken {
+            return Sent::Now(Err(broken_pipe()));
+        }
+        // Our own requests are followed by their taps; only rmcp's other messages need a report.
+        let (done, later) = match tap {
+            Some(_) => (None, None),
+            None => {
+                let (done, later) = oneshot::channel();
+                (Some(done), Some(later))
+            }
+        };
+        state.queue.push_back(Frame { bytes: json, offset: 0, tap, done });
+        if state.queue.len() == 1
+            && let Some(waker) = state.drainer.clone()
+        {
+            state.drive(&mut Context::from_waker(&waker));
+        }
+        later.map_or(Sent::Now(Ok(())), Sent::Later)
+    }
+
+    /// Writes what waits, until the outbox is shut down. Run by one task per connection.
+    pub(super) async fn drain(&self) {
+        std::future::poll_fn(|cx| {
+            let mut state = self.state();
+            if state.writer.is_none() {
+                return Poll::Ready(());
+            }
+            state.drainer = Some(cx.waker().clone());
+            state.drive(cx);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Follows up on a seal: an untouched frame leaves the queue, one cut in the middle ends the stream.
+    pub(super) fn cut(&self, tap: &Arc<Tap>, extent: Extent) {
+        let is_its = |frame: &Frame| frame.tap.as_ref().is_some_and(|other| Arc::ptr_eq(other, tap));
+        let mut state = self.state();
+        match extent {
+            Extent::Nothing => state.queue.retain(|frame| !is_its(frame)),
+            Extent::Part if state.queue.front().is_some_and(is_its) => state.fail(&broken_pipe()),
+            Extent::Part | Extent::Whole => {}
+        }
+    }
+
+    /// Whether no further byte will be accepted.
+    pub(super) fn is_broken(&self) -> bool {
+        self.state().broken
+    }
+
+    /// Accepts nothing more, but keeps the writer open: the server may still answer.
+    pub(super) fn stop(&self) {
+        self.state().fail(&broken_pipe());
+    }
+
+    /// Accepts nothing more and closes the writer. Never waits for a write that is stuck.
+    pub(super) fn shut_down(&self) {
+        let mut state = self.state();
+        state.fail(&broken_pipe());
+        let writer = state.writer.take();
+        let drainer = state.drainer.take();
+        drop(state);
+        drop(writer);
+        if let Some(drainer) = drainer {
+            drainer.wake();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn drive(&mut self, cx: &mut Context<'_>) {
+        while let (false, Some(writer), Some(frame)) = (self.broken, &mut self.writer, self.queue.front_mut())
+        {
+            match frame.step(writer.as_mut(), cx) {
+                Step::Pending => return,
+                Step::Broken(error) => self.fail(&error),
+                Step::Written => {
+                    if let Some(frame) = self.queue.pop_front() {
+                        frame.finish(Ok(()));
+                    }
+                }
+                Step::Withdrawn(refusal) => {
+                    if let Some(frame) = self.queue.pop_front() {
+                        frame.withdraw(refusal);
+                    }
+                }
+            }
+        }
+    }
+
+    fn fail(&mut self, error: &io::Error) {
+        self.broken = true;
+        for frame in self.queue.drain(..) {
+            if let Some(tap) = &frame.tap {
+                tap.arrive(Arrival::Failed(TransportError::connection(io::Error::from(error.kind()))));
+            }
+            frame.finish(Err(error.kind().into()));
+        }
+    }
+}
+
+impl Frame {
+    fn step(&mut self, mut writer: Pin<&mut (dyn AsyncWrite + Send)>, cx: &mut Context<'_>) -> Step {
+        while self.offset < self.bytes.len() {
+            // Held from the look at the seal until the bytes are counted: the two are one step.
+            let mut sending = self.tap.as_ref().map(|tap| tap.sending());
+            if sending.as_ref().is_some_and(|sending| sending.sealed) {
+                return if self.offset == 0 { Step::Withdrawn(None) } else { Step::Broken(broken_pipe()) };
+            }
+            if self.offset == 0
+                && let Some(call) = self.tap.as_ref().and_then(|tap| tap.call.as_ref())
+                && let Err(refusal) = call.may_send()
+            {
+                if let Some(sending) = &mut sending {
+                    sending.sealed = true;
+                }
+                return Step::Withdrawn(Some(refusal));
+            }
+            match writer.as_mut().poll_write(cx, &self.bytes[self.offset..]) {
+                Poll::Pending => return Step::Pending,
+                Poll::Ready(Err(error)) => return Step::Broken(error),
+                Poll::Ready(Ok(0)) => return Step::Broken(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(written)) => {
+                    self.offset += written;
+                    if let Some(sending) = &mut sending {
+                        sending.accepted = self.offset;
+                    }
+                }
+            }
+        }
+        Step::Written
+    }
+
+    fn withdraw(self, refusal: Option<TransportError>) {
+        if let (Some(tap), Some(refusal)) = (&self.tap, refusal) {
+            tap.arrive(Arrival::Failed(refusal));
+        }
+        self.finish(Err(io::ErrorKind::Interrupted.into()));
+    }
+
+    fn finish(self, result: io::Result<()>) {
+        if let Some(done) = self.done {
+            // Most senders do not wait for this.
+            let _ = done.send(result);
+        }
+    }
+}
+
+fn broken_pipe() -> io::Error {
+    io::ErrorKind::BrokenPipe.into()
+}

@@ -1,0 +1,107 @@
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use crate::{Delivery, ToolCall, TransportError};
+
+/// Follows one request of ours through rmcp to the wire and its answer back.
+///
+/// It travels to the line transport in the extensions of rmcp's request, and is the one place where the
+/// bytes of that request are counted and where sending it can be forbidden.
+pub(super) struct Tap {
+    /// Its number on this connection.
+    pub(super) key: u64,
+    /// The call, when the request is one: its arguments, guard and progress listener.
+    pub(super) call: Option<ToolCall>,
+    sending: Mutex<Sending>,
+    heard: AtomicBool,
+    arrival: Mutex<Option<oneshot::Sender<Arrival>>>,
+}
+
+/// How far the request's frame has got. Whoever holds this lock decides whether a byte may leave.
+#[derive(Default)]
+pub(super) struct Sending {
+    /// Length of the JSON text, without the newline.
+    pub(super) json_len: usize,
+    /// Bytes that the writer has accepted.
+    pub(super) accepted: usize,
+    /// No further byte may be accepted.
+    pub(super) sealed: bool,
+}
+
+/// What came back for a request.
+pub(super) enum Arrival {
+    Result(Box<RawValue>),
+    Error(Box<RawValue>),
+    Failed(TransportError),
+}
+
+/// What the seal found: how much of the request the writer had accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    Nothing,
+    /// A strict prefix of the JSON text, which is never itself a complete JSON text.
+    Part,
+    /// The whole JSON text, or anything came back for it.
+    Whole,
+}
+
+impl Extent {
+    pub(super) fn delivery(self) -> Delivery {
+        match self {
+            Self::Nothing | Self::Part => Delivery::Unsent,
+            Self::Whole => Delivery::Unknown,
+        }
+    }
+}
+
+impl Tap {
+    pub(super) fn new(key: u64, call: Option<ToolCall>) -> (Self, oneshot::Receiver<Arrival>) {
+        let (arrival, receiver) = oneshot::channel();
+        let tap = Self {
+            key,
+            call,
+            sending: Mutex::default(),
+            heard: AtomicBool::new(false),
+            arrival: Mutex::new(Some(arrival)),
+        };
+        (tap, receiver)
+    }
+
+    pub(super) fn sending(&self) -> MutexGuard<'_, Sending> {
+        self.sending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forbids any further byte and reads, in the same step, how much had been accepted.
+    pub(super) fn seal(&self) -> Extent {
+        let mut sending = self.sending();
+        sending.sealed = true;
+        if self.heard.load(Ordering::Acquire)
+            || (sending.json_len > 0 && sending.accepted >= sending.json_len)
+        {
+            Extent::Whole
+        } else if sending.accepted > 0 {
+            Extent::Part
+        } else {
+            Extent::Nothing
+        }
+    }
+
+    /// Something came for this request, so it has been received.
+    pub(super) fn hear(&self) {
+        self.heard.store(true, Ordering::Release);
+    }
+
+    /// Hands over what came back. Only the first arrival counts.
+    pub(super) fn arrive(&self, arrival: Arrival) {
+        let sender = self.arrival.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(sender) = sender {
+            // An error only says that the caller has left.
+            let _ = sender.send(arrival);
+        }
+    }
+}
