@@ -200,6 +200,11 @@ impl ToolCall {
         }
     }
 
+    /// The check directly before the first byte.
+    pub fn guard(&self) -> Option<&Guard> {
+        self.guard.as_ref()
+    }
+
     /// The token that aborts the call.
     pub fn cancellation(&self) -> Option<&CancellationToken> {
         self.cancellation.as_ref()
