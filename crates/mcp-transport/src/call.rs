@@ -91,6 +91,13 @@ impl ToolCall {
         }
     }
 
+    /// The same call of another tool.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = name.into();
+        self
+    }
+
     /// The arguments, an object. Default: none.
     #[must_use]
     pub fn with_arguments(mut self, arguments: impl Into<Arc<JsonObject>>) -> Self {
