@@ -1,1 +1,34 @@
 #![doc = include_str!("../README.md")]
+
+mod answer;
+mod bridge;
+mod client;
+mod driver;
+mod error;
+mod handle;
+pub mod machine;
+mod observer;
+mod reason;
+mod trust;
+
+pub use answer::Answer;
+pub use client::{Client, ClientBuilder};
+pub use error::{Outcome, ToolError};
+pub use handle::ToolHandle;
+pub use observer::{Happening, InvocationInfo, Observer};
+pub use reason::Reason;
+pub use trust::{TrustFn, TrustSource, trust_fn};
+
+// The words that a host needs besides, from the layers below.
+pub use mcp_discovery::{Catalog, CatalogTool, Discovery, DiscoveryError, PagingDiscovery};
+pub use mcp_transport::{
+    CallReply, CancellationToken, Connector, ToolCall, Transport, TransportError, connector_fn,
+};
+#[cfg(feature = "stdio")]
+pub use mcp_transport::{StdioConnector, StdioTransport};
+pub use replay_policy::{ConservativePolicy, ReplayPolicy, Trust};
+
+pub use mcp_discovery;
+pub use mcp_transport;
+pub use mcp_transport::rmcp;
+pub use replay_policy;

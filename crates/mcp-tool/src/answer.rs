@@ -1,0 +1,18 @@
+use mcp_transport::CallReply;
+
+/// The server's answer, and what it took to get it.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// What the server answered, unchanged: a result (`isError: true` included), a JSON-RPC error, or a
+    /// request for more.
+    pub reply: CallReply,
+    /// Requests put on the wire, the answered one included.
+    pub attempts: u32,
+    /// How many of them were replays of a request that may have run.
+    pub replays: u32,
+    /// Tries before it that were proven unsent.
+    pub unsent: u32,
+    /// Whether an earlier attempt may have run. If so, "already exists" may be that attempt's doing.
+    pub earlier_unknown: bool,
+}

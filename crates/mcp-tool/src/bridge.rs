@@ -1,0 +1,71 @@
+//! Translates between the words of the layers. The matches are exhaustive on purpose: when a layer grows
+//! a word, the compiler points here.
+
+use mcp_discovery::{Catalog, CatalogTool, DeclaredHints, Hint};
+use mcp_transport::{Delivery as Sent, ErrorClass, Fence as Closed, ServerIdentity, TransportError};
+use replay_policy::{Definition, Delivery, Fence, HintForm, Hints};
+
+use crate::machine::{Failure, Listed, ListedTool, Server};
+
+/// What the transport says of a failed attempt, in the policy's words.
+pub(crate) fn failure(error: &TransportError, class: ErrorClass) -> Failure {
+    Failure { class, delivery: delivery(error.delivery()), kind: error.kind() }
+}
+
+fn delivery(delivery: Sent) -> Delivery {
+    match delivery {
+        Sent::Unsent => Delivery::Unsent,
+        Sent::Refused => Delivery::Refused,
+        Sent::Unknown => Delivery::Unknown,
+    }
+}
+
+/// What a catalog says of the server that the invocation began with and of the tool it was made for.
+pub(crate) fn listed(
+    catalog: &Catalog,
+    began_with: &ServerIdentity,
+    name: &str,
+    held: Option<&CatalogTool>,
+) -> Listed {
+    Listed {
+        server: if catalog.identity() == began_with { Server::Same } else { Server::Changed },
+        tool: catalog.tool(name).map(|tool| ListedTool {
+            hints: hints(tool.hints()),
+            definition: held.map_or(Definition::Same, |held| definition(held, tool)),
+        }),
+        fence: catalog.predecessor_fence().map_or(Fence::None, fence),
+    }
+}
+
+/// The hints as the policy takes them: a hint of the wrong type counts as absent and is remembered.
+pub(crate) fn hints(declared: Option<DeclaredHints>) -> Option<Hints> {
+    let value = |hint| match hint {
+        Hint::Declared(value) => Some(value),
+        Hint::Absent | Hint::Malformed => None,
+    };
+    declared.map(|declared| Hints {
+        read_only: value(declared.read_only),
+        destructive: value(declared.destructive),
+        idempotent: value(declared.idempotent),
+        form: if declared.is_malformed() { HintForm::Malformed } else { HintForm::WellFormed },
+    })
+}
+
+fn definition(held: &CatalogTool, listed: &CatalogTool) -> Definition {
+    if listed.is_ambiguous() {
+        Definition::Ambiguous
+    } else if held.digest() == listed.digest() {
+        Definition::Same
+    } else if held.schema_digest() == listed.schema_digest() {
+        Definition::Changed
+    } else {
+        Definition::SchemaChanged
+    }
+}
+
+fn fence(fence: Closed) -> Fence {
+    match fence {
+        Closed::None => Fence::None,
+        Closed::GroupGone => Fence::GroupGone,
+    }
+}
