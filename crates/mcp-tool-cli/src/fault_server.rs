@@ -27,4 +27,4 @@ pub use ledger::{Ledger, Record};
 pub use paging::{Cursors, PageFault};
 pub use scenario::{Ending, Era, Holds, Scenario, Startup};
 pub use start::main_with_args;
-pub use tools::{Tool, Tools};
+pub use tools::{ToolSpec, Tools};

@@ -6,8 +6,8 @@ mod driver;
 
 use driver::{Bench, PATIENCE, Server, assert_gone, runs};
 use mcp_tool_cli::fault_server::{
-    Ask, Cursors, Ending, Era, Exit, Fault, Holds, Ledger, PageFault, Scenario, Startup, Stray, Tool, Tools,
-    When,
+    Ask, Cursors, Ending, Era, Exit, Fault, Holds, Ledger, PageFault, Scenario, Startup, Stray, ToolSpec,
+    Tools, When,
 };
 use serde_json::{Value, json};
 use std::{
@@ -21,7 +21,7 @@ use std::{
 const DEATH: Option<i32> = Some(70);
 
 fn put() -> Scenario {
-    Scenario::new().tool(Tool::new("put").annotations(json!({"idempotentHint": true})))
+    Scenario::new().tool(ToolSpec::new("put").annotations(json!({"idempotentHint": true})))
 }
 
 /// The good answer to a call.
@@ -166,7 +166,7 @@ fn huge_answers_and_floods_have_the_size_that_was_asked_for() {
     server.stderr.read_exact(&mut flood).unwrap();
     assert_eq!(server.message(), answer(id));
     let mut rest = Vec::new();
-    std::mem::drop(server.send(&json!({"jsonrpc": "2.0", "method": "notifications/none"})));
+    drop(server.send(&json!({"jsonrpc": "2.0", "method": "notifications/none"})));
     server.signal("KILL");
     server.stderr.read_to_end(&mut rest).unwrap();
     assert_eq!(rest, b"");
@@ -323,7 +323,7 @@ fn a_question_comes_before_the_answer() {
 #[test]
 fn changed_tools_are_announced_and_listed() {
     let bench = Bench::new();
-    let tools = Tools::new().with(Tool::new("get"));
+    let tools = Tools::new().with(ToolSpec::new("get"));
     let mut server = bench.ready(&put().on_call(1, Fault::ChangeTools { tools }));
     let id = server.call("a");
     assert_eq!(server.message(), answer(id));
@@ -389,9 +389,9 @@ fn each_start_lists_its_own_tools() {
         .from_start(
             2,
             Scenario::new()
-                .tool(Tool::new("put").description("other").input_schema(json!({"type": "array"}))),
+                .tool(ToolSpec::new("put").description("other").input_schema(json!({"type": "array"}))),
         )
-        .from_start(3, Scenario::new().tool(Tool::new("put").raw(raw.clone())));
+        .from_start(3, Scenario::new().tool(ToolSpec::new("put").raw(raw.clone())));
     let definitions = [
         json!({"name": "put", "inputSchema": {"type": "object"}, "annotations": {"idempotentHint": true}}),
         json!({"name": "put", "inputSchema": {"type": "array"}, "description": "other"}),
@@ -407,9 +407,19 @@ fn each_start_lists_its_own_tools() {
 }
 
 #[test]
+fn a_name_may_be_listed_twice() {
+    let bench = Bench::new();
+    let other = ToolSpec::new("put").field("title", json!("another"));
+    let mut server = bench.ready(&put().tool(other));
+    let tools = server.result("tools/list", json!({}))["tools"].clone();
+    assert_eq!((&tools[0]["name"], &tools[1]["name"]), (&json!("put"), &json!("put")));
+    assert_ne!(tools[0], tools[1]);
+}
+
+#[test]
 fn ten_thousand_tools_come_page_by_page() {
     let bench = Bench::new();
-    let tools = Tools::new().with_numbered("t", 10_000).with(Tool::new("last").padding(1000));
+    let tools = Tools::new().with_numbered("t", 10_000).with(ToolSpec::new("last").padding(1000));
     let mut server = bench.start(&Scenario::new().tools(tools).page_size(100));
     server.initialize("2025-11-25");
     let names = server.list_all();
@@ -532,9 +542,15 @@ fn a_server_outlives_what_it_was_told_to_outlive() {
 
 #[test]
 fn a_grandchild_lives_in_the_group_and_holds_what_it_inherited() {
-    for (holds, keeps_stdout) in
-        [(Holds::Nothing, false), (Holds::Stdin, false), (Holds::Stdout, true), (Holds::All, true)]
-    {
+    #[rustfmt::skip]
+    let rows = [
+        (Holds::Nothing, [false, false, false]),
+        (Holds::Stdin,   [true,  false, false]),
+        (Holds::Stdout,  [false, true,  false]),
+        (Holds::Stderr,  [false, false, true]),
+        (Holds::All,     [true,  true,  true]),
+    ];
+    for (holds, pipes) in rows {
         let bench = Bench::new();
         let mut server = bench.ready(&put().grandchild(holds));
         let [_, grandchild] = bench.ledger.pids().unwrap()[..] else { panic!("no grandchild") };
@@ -542,10 +558,20 @@ fn a_grandchild_lives_in_the_group_and_holds_what_it_inherited() {
         server.signal("KILL");
         server.wait();
         assert!(runs(grandchild), "{holds:?}");
-        let keeps_stdin = matches!(holds, Holds::Stdin | Holds::All);
-        assert_eq!(server.send(&json!({})).is_ok(), keeps_stdin, "{holds:?}");
-        if !keeps_stdout {
+        if cfg!(target_os = "linux") {
+            let target = |stream: usize| fs::read_link(format!("/proc/{grandchild}/fd/{stream}")).unwrap();
+            assert_eq!(
+                [0, 1, 2].map(|stream| target(stream).starts_with("/dev/null")),
+                pipes.map(|pipe| !pipe)
+            );
+        }
+        let [stdin, stdout, stderr] = pipes;
+        assert_eq!(server.send(&json!({})).is_ok(), stdin, "{holds:?}");
+        if !stdout {
             assert_eq!(server.line(), None, "{holds:?}");
+        }
+        if !stderr {
+            assert_eq!(server.stderr.read_to_end(&mut Vec::new()).unwrap(), 0, "{holds:?}");
         }
         server.signal_group("KILL");
         assert_eq!(server.line(), None, "{holds:?}");
@@ -658,7 +684,7 @@ fn a_scenario_may_come_from_a_file() {
 #[test]
 fn a_scenario_survives_its_json() {
     let scenario = put()
-        .tools(Tools::new().with(Tool::new("put").padding(3)).with_numbered("t", 2))
+        .tools(Tools::new().with(ToolSpec::new("put").padding(3)).with_numbered("t", 2))
         .cursors(Cursors::Cycle { pages: 2 })
         .on_page(1, PageFault::Hang)
         .on_call_of_start(2, Fault::AnswerLate { when: When::Millis(3) })

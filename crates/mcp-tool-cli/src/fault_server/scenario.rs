@@ -1,6 +1,6 @@
 //! What a fault server is told to do.
 use super::{
-    Fault, Tool, Tools, When,
+    Fault, ToolSpec, Tools, When,
     paging::{Cursors, PageFault},
 };
 use serde::{Deserialize, Serialize};
@@ -12,14 +12,14 @@ use std::{ffi::OsString, path::Path};
 /// that answers everything as it should and ends at the end of its input.
 ///
 /// ```
-/// use mcp_tool_cli::fault_server::{Fault, Scenario, Tool};
+/// use mcp_tool_cli::fault_server::{Fault, Scenario, ToolSpec};
 /// use serde_json::json;
 ///
-/// let safe = Tool::new("put").annotations(json!({"idempotentHint": true}));
+/// let safe = ToolSpec::new("put").annotations(json!({"idempotentHint": true}));
 /// let scenario = Scenario::new()
 ///     .tool(safe)
 ///     .on_call(1, Fault::DieAfterCommit)
-///     .from_start(2, Scenario::new().tool(Tool::new("put")));
+///     .from_start(2, Scenario::new().tool(ToolSpec::new("put")));
 /// let arguments = scenario.to_args("ledger.jsonl".as_ref());
 /// assert_eq!(arguments[0], "--ledger");
 /// ```
@@ -55,7 +55,7 @@ impl Scenario {
     }
 
     /// Adds one tool at the end of the list.
-    pub fn tool(mut self, tool: Tool) -> Self {
+    pub fn tool(mut self, tool: ToolSpec) -> Self {
         self.tools = self.tools.with(tool);
         self
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 /// One tool, as it is listed. Nothing is checked, so that a definition can be wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tool {
+pub struct ToolSpec {
     name: String,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     fields: Map<String, Value>,
@@ -19,7 +19,7 @@ fn is_zero(n: &usize) -> bool {
     *n == 0
 }
 
-impl Tool {
+impl ToolSpec {
     /// A tool without annotations, description or properties.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), fields: Map::new(), raw: None, padding: 0 }
@@ -81,7 +81,7 @@ pub struct Tools(Vec<Entry>);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry {
-    One(Tool),
+    One(ToolSpec),
     Numbered { prefix: String, count: usize },
 }
 
@@ -92,7 +92,7 @@ impl Tools {
     }
 
     /// Adds one tool.
-    pub fn with(mut self, tool: Tool) -> Self {
+    pub fn with(mut self, tool: ToolSpec) -> Self {
         self.0.push(Entry::One(tool));
         self
     }
@@ -131,8 +131,8 @@ impl Tools {
     }
 }
 
-impl FromIterator<Tool> for Tools {
-    fn from_iter<I: IntoIterator<Item = Tool>>(tools: I) -> Self {
+impl FromIterator<ToolSpec> for Tools {
+    fn from_iter<I: IntoIterator<Item = ToolSpec>>(tools: I) -> Self {
         Self(tools.into_iter().map(Entry::One).collect())
     }
 }
@@ -148,7 +148,7 @@ impl Entry {
     fn definition(&self, index: usize) -> Value {
         match self {
             Self::One(tool) => tool.definition(),
-            Self::Numbered { prefix, .. } => Tool::new(format!("{prefix}{index}")).definition(),
+            Self::Numbered { prefix, .. } => ToolSpec::new(format!("{prefix}{index}")).definition(),
         }
     }
 }
