@@ -501,6 +501,7 @@ fn starts_fail_as_told() {
     let bench = Bench::new();
     let mut server = bench.start(&put().startup(Startup::NeverAnswers));
     server.request("initialize", json!({"protocolVersion": "2025-11-25"}));
+    server.request("server/discover", json!({}));
     server.ping();
 }
 

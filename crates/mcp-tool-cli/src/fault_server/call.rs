@@ -16,11 +16,11 @@ impl Protocol {
     pub(super) fn call(&mut self, request: &Request) -> io::Result<Vec<Step>> {
         let tool = request.params["name"].as_str().unwrap_or_default();
         let fault = self.receive(request, tool)?;
-        if let Some(fault) = &fault {
-            self.journal.fault(fault.name())?;
-        }
         if !self.lister.tools().contains(tool) {
             return Ok(vec![request.error(-32602, format!("unknown tool: {tool}"))]);
+        }
+        if let Some(fault) = &fault {
+            self.journal.fault(fault.name())?;
         }
         if fault.as_ref().is_none_or(|fault| fault.stage() == Stage::Committed) {
             self.execute(request, tool)?;
@@ -62,7 +62,7 @@ impl Protocol {
 
     fn strike(&mut self, fault: Fault, request: &Request, answer: Step) -> Vec<Step> {
         match fault {
-            // Two of these were meant for the time before this call was read, but it came too early.
+            // The first four strike before a call is read, unless it comes before it is waited for.
             Fault::DieUnread { .. } | Fault::DieMidRead { .. } => vec![Step::Die],
             Fault::StopReading => vec![Step::StopReading],
             Fault::CloseStdin => vec![Step::CloseStdin],

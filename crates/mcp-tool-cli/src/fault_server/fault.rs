@@ -27,7 +27,7 @@ pub enum Fault {
     /// Stops reading before this call and lives on, with both pipes open.
     StopReading,
     /// Closes its standard input before this call is read, and lives on. Answers that are still due
-    /// are written.
+    /// are written. Unix only.
     CloseStdin,
     /// Reads the call and dies without a side effect.
     DieBeforeCommit,
@@ -36,7 +36,7 @@ pub enum Fault {
     /// Dies after the side effect, without a byte of an answer.
     DieAfterCommit,
     /// Closes its standard output after the side effect and lives on: it goes on reading, and runs
-    /// what it reads.
+    /// what it reads. Unix only.
     CloseStdout,
     /// Writes half of the answer's line and dies.
     DieMidAnswer,

@@ -113,7 +113,9 @@ impl Protocol {
     fn request(&mut self, method: &str, request: Request) -> io::Result<Vec<Step>> {
         let speaks_modern = self.scenario.era != Era::Legacy;
         let speaks_legacy = self.scenario.era != Era::Modern;
+        let is_mute = self.scenario.startup == Some(Startup::NeverAnswers);
         match method {
+            "initialize" | "server/discover" if is_mute => Ok(Vec::new()),
             "initialize" if speaks_legacy => self.initialize(&request),
             "server/discover" if speaks_modern => self.discover(&request),
             "subscriptions/listen" if speaks_modern => Ok(self.listen(&request)),
@@ -167,9 +169,6 @@ impl Protocol {
     }
 
     fn handshake(&mut self, version: &str, answer: Step) -> io::Result<Vec<Step>> {
-        if self.scenario.startup == Some(Startup::NeverAnswers) {
-            return Ok(Vec::new());
-        }
         let version = version.to_owned();
         self.journal.record(&Event::Handshake { start: self.journal.start(), version })?;
         Ok(vec![answer])
