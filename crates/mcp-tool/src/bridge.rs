@@ -1,11 +1,14 @@
 //! Translates between the words of the layers. The matches are exhaustive on purpose: when a layer grows
 //! a word, the compiler points here.
 
-use mcp_discovery::{Catalog, CatalogTool, DeclaredHints, Hint};
+use mcp_discovery::{Catalog, CatalogTool, DeclaredHints, DiscoveryError, DiscoveryErrorKind, Hint};
 use mcp_transport::{Delivery as Sent, ErrorClass, Fence as Closed, ServerIdentity, TransportError};
 use replay_policy::{Definition, Delivery, Fence, HintForm, Hints};
 
-use crate::machine::{Failure, Listed, ListedTool, Server};
+use crate::{
+    Reason,
+    machine::{Failure, Listed, ListedTool, Server},
+};
 
 /// What the transport says of a failed attempt, in the policy's words.
 pub(crate) fn failure(error: &TransportError, class: ErrorClass) -> Failure {
@@ -34,6 +37,14 @@ pub(crate) fn listed(
             definition: held.map_or(Definition::Same, |held| definition(held, tool)),
         }),
         fence: catalog.predecessor_fence().map_or(Fence::None, fence),
+    }
+}
+
+/// Why there is no listing.
+pub(crate) fn unavailable(error: &DiscoveryError) -> Reason {
+    match error.kind() {
+        DiscoveryErrorKind::IdentityChanged => Reason::ServerChanged,
+        _ => Reason::Unavailable,
     }
 }
 

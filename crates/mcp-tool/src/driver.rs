@@ -34,6 +34,8 @@ struct Driver<'a> {
     held: Option<CatalogTool>,
     /// The server and the trust in it when the invocation began.
     began: Option<(ServerIdentity, Trust)>,
+    /// The trust that the last decision was taken under.
+    decided_under: Trust,
     catalog: Option<Arc<Catalog>>,
     reply: Option<CallReply>,
     error: Option<TransportError>,
@@ -65,6 +67,7 @@ pub(crate) async fn invoke(
         machine: Invocation::new(),
         held,
         began: None,
+        decided_under: Trust::NONE,
         catalog: None,
         reply: None,
         error: None,
@@ -96,7 +99,7 @@ impl Driver<'_> {
 
     async fn rebuild(&mut self) -> Event {
         let Some(stale) = self.catalog.as_ref().map(|catalog| catalog.generation()) else {
-            return Event::Unavailable;
+            return Event::Unavailable(Reason::Unavailable);
         };
         let found = within(&self.call, self.shared.discovery.rebuild(stale)).await;
         self.take_catalog(found)
@@ -110,7 +113,7 @@ impl Driver<'_> {
                 if self.error.is_none() {
                     self.error = error.transport_error().cloned();
                 }
-                return Event::Unavailable;
+                return Event::Unavailable(bridge::unavailable(&error));
             }
             Waited::Cancelled => return Event::Cancelled,
             Waited::DeadlinePassed => return Event::DeadlinePassed,
@@ -133,6 +136,7 @@ impl Driver<'_> {
     /// transport there is no await.
     fn consult(&mut self, facts: Consultation) -> Event {
         let trust_now = self.trust_now();
+        self.decided_under = trust_now;
         let trust_then = self.began.as_ref().map_or(Trust::NONE, |(_, trust)| *trust);
         let attempt = FailedAttempt::new(self.call.shared_name(), facts.checkpoint)
             .with_server(self.shared.name.clone())
@@ -158,7 +162,7 @@ impl Driver<'_> {
 
     async fn attempt(&mut self, kind: AttemptKind) -> Event {
         let Some(catalog) = self.catalog.clone() else {
-            return Event::Unavailable;
+            return Event::Unavailable(Reason::Unavailable);
         };
         let generation = catalog.generation();
         self.span.record("attempt", self.machine.attempts() + 1);
@@ -197,12 +201,12 @@ impl Driver<'_> {
         let Some((identity, trust_then)) = &self.began else {
             return call;
         };
-        let needs_trust = match kind {
-            AttemptKind::First => false,
-            AttemptKind::Resend => trust_then.is_trusted_server_in_trusted_workspace(),
-            AttemptKind::Replay => true,
+        let permitted_under = match kind {
+            AttemptKind::First => return call,
+            AttemptKind::Resend => *trust_then,
+            AttemptKind::Replay => self.decided_under,
         };
-        if !needs_trust {
+        if !permitted_under.is_trusted_server_in_trusted_workspace() {
             return call;
         }
         let (source, server, identity) =

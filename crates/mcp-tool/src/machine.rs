@@ -48,8 +48,8 @@ pub enum Event {
     Begin,
     /// A complete listing is there.
     Listed(Listed),
-    /// No listing could be had.
-    Unavailable,
+    /// No listing could be had, for this reason.
+    Unavailable(Reason),
     /// The attempt brought an answer.
     Answered,
     /// The attempt failed.
@@ -196,7 +196,7 @@ impl Invocation {
             }
             (Phase::Listing, Event::Listed(listed)) => self.first_attempt(listed),
             (Phase::Rebuilding, Event::Listed(listed)) => self.relisted(listed),
-            (Phase::Listing | Phase::Rebuilding, Event::Unavailable) => self.fail(Reason::Unavailable),
+            (Phase::Listing | Phase::Rebuilding, Event::Unavailable(reason)) => self.fail(reason),
             (Phase::Listing | Phase::Rebuilding, Event::Cancelled) => self.fail(Reason::Cancelled),
             (Phase::Listing | Phase::Rebuilding, Event::DeadlinePassed) => self.fail(Reason::Deadline),
             (Phase::Attempting, Event::Answered) => {

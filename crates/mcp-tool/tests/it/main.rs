@@ -1,0 +1,11 @@
+//! The behaviour of the safe call over scripted connections: what reached each server is counted.
+
+mod answers;
+mod denied;
+mod first_delivery;
+mod gone;
+mod leaving;
+mod replays;
+mod seen;
+mod servers;
+mod trust;

@@ -1,0 +1,97 @@
+//! Both checkpoints say yes: the same call again, on the new generation.
+
+use mcp_tool::{
+    ConservativePolicy, Outcome, ToolCall, Trust,
+    mcp_transport::{Step, TransportError},
+    replay_policy::{Decision, policy_fn},
+    rmcp::model::ToolAnnotations,
+};
+
+use crate::servers::{Lives, idempotent, life, put, read_only, schema};
+
+#[tokio::test]
+async fn a_safe_call_is_replayed_after_the_tools_were_listed_again() {
+    for annotations in [idempotent(), read_only()] {
+        let server = Lives::of([life(annotations.clone()).lose(), life(annotations)]);
+        let call = ToolCall::new("put").with_argument("key", "a");
+        let answer = server.client().trust(Trust::BOTH).build().call(call).await.unwrap();
+        assert_eq!((answer.attempts, answer.replays), (2, 1));
+        assert_eq!((server.calls(), server.life(1).lists()), (vec![1, 1], 1));
+        let (first, second) = (&server.life(0).received()[0], &server.life(1).received()[0]);
+        assert_eq!((first.name(), first.arguments()), (second.name(), second.arguments()));
+        assert_eq!(first.deadline(), second.deadline(), "one deadline over all attempts");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_is_not_safe_any_more_is_not_called_again() {
+    let hints = ToolAnnotations::new;
+    let mut other_schema = put(idempotent());
+    other_schema.input_schema = schema("path").into();
+    let rows = [
+        (vec![put(None)], "unannotated"),
+        (vec![put(Some(hints().idempotent(false)))], "not_declared_safe"),
+        (vec![put(Some(hints().read_only(true).destructive(true)))], "contradictory_hints"),
+        (vec![other_schema], "tool_changed"),
+        (vec![put(idempotent()), put(None)], "ambiguous_tool"),
+        (vec![], "tool_vanished"),
+    ];
+    for (tools, reason) in rows {
+        let restarted = mcp_tool::mcp_transport::ScriptedTransport::new().with_tools(tools);
+        let server = Lives::of([life(idempotent()).lose(), restarted]);
+        let error = server.client().trust(Trust::BOTH).build().call(ToolCall::new("put")).await.unwrap_err();
+        assert_eq!((error.outcome(), error.reason().code()), (Outcome::Unknown, reason));
+        assert_eq!((server.calls(), server.connects()), (vec![1, 0], 2), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_changed_description_does_not_forbid_a_replay() {
+    let mut described = put(idempotent());
+    described.description = Some("puts, described anew".into());
+    let restarted = mcp_tool::mcp_transport::ScriptedTransport::new().with_tools([described]);
+    let server = Lives::of([life(idempotent()).lose(), restarted]);
+    let answer = server.client().trust(Trust::BOTH).build().call(ToolCall::new("put")).await.unwrap();
+    assert_eq!((answer.attempts, server.calls()), (2, vec![1, 1]));
+}
+
+#[tokio::test]
+async fn replays_end_at_the_limit_of_the_policy() {
+    for (limit, calls) in [(0, 1), (1, 2), (3, 4)] {
+        let server = Lives::of((0..6).map(|_| life(idempotent()).lose()));
+        let policy = ConservativePolicy::default().with_max_replays(limit);
+        let client = server.client().trust(Trust::BOTH).policy(policy).build();
+        let error = client.call(ToolCall::new("put")).await.unwrap_err();
+        assert_eq!((error.outcome(), error.reason().code()), (Outcome::Unknown, "replay_limit"));
+        assert_eq!((error.attempts(), error.replays()), (calls, calls - 1));
+        assert_eq!(server.calls().iter().sum::<usize>(), calls as usize);
+    }
+}
+
+#[tokio::test]
+async fn no_policy_lifts_the_ceiling() {
+    let server = Lives::of((0..12).map(|_| life(None).lose()));
+    let client = server.client().policy(policy_fn(|_| Decision::Replay)).build();
+    let error = client.call(ToolCall::new("put")).await.unwrap_err();
+    assert_eq!((error.outcome(), error.reason().code()), (Outcome::Unknown, "attempt_limit"));
+    assert_eq!(server.calls().iter().sum::<usize>(), 8);
+}
+
+#[tokio::test]
+async fn a_response_lost_on_a_living_connection_lists_again_over_it() {
+    let lost = Step::LoseResponse(TransportError::lost());
+    let server = Lives::of([life(idempotent()).then(lost)]);
+    let answer = server.client().trust(Trust::BOTH).build().call(ToolCall::new("put")).await.unwrap();
+    assert_eq!((answer.attempts, server.connects(), server.calls()), (2, 1, vec![2]));
+    assert_eq!(server.life(0).lists(), 2, "the replay goes out on a new listing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_come_back_leaves_the_outcome_unknown() {
+    let server = Lives::of([life(idempotent()).lose()]);
+    let error = server.client().trust(Trust::BOTH).build().call(ToolCall::new("put")).await.unwrap_err();
+    assert_eq!((error.outcome(), error.reason().code()), (Outcome::Unknown, "unavailable"));
+    let first = error.transport_error().map(|error| error.kind().code());
+    assert_eq!(first, Some("connection_lost"), "the failed reconnect does not hide the first failure");
+    assert_eq!(server.calls(), [1]);
+}
