@@ -173,15 +173,27 @@ impl ScriptedTransport {
         let _ = changed.wait_for(|()| self.calls() >= calls).await;
     }
 
-    /// Ends the connection from the server's side.
+    /// Lists these tools from now on.
+    pub fn set_tools(&self, tools: impl IntoIterator<Item = Tool>) {
+        self.state().pages = vec![ToolPage::of(tools)];
+    }
+
+    /// Ends the connection from the server's side: calls that hang are lost.
     pub fn disconnect(&self) {
         self.state().closed = true;
+        self.changed.send_replace(());
         self.events.send(Event::Closed);
     }
 
     /// Tells an event.
     pub fn tell(&self, event: Event) {
         self.events.send(event);
+    }
+
+    async fn disconnected(&self) {
+        let mut changed = self.changed.subscribe();
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = changed.wait_for(|()| self.is_closed()).await;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -203,7 +215,10 @@ impl ScriptedTransport {
                     }
                     return Err(error);
                 }
-                Some(Step::Hang(gate)) => gate.pass().await,
+                Some(Step::Hang(gate)) => tokio::select! {
+                    () = gate.pass() => {}
+                    () = self.disconnected() => return Err(TransportError::lost()),
+                },
             }
         }
     }
