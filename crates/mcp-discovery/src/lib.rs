@@ -1,17 +1,26 @@
 #![doc = include_str!("../README.md")]
 
+mod backoff;
 mod catalog;
 mod digest;
 mod discovery;
 mod error;
+mod flight;
 mod generation;
 mod hints;
+mod limits;
+mod listener;
 mod listing;
 mod name;
+mod paging;
 mod quarantine;
 mod readable;
+mod run;
+mod state;
 mod tool;
+mod walk;
 
+pub use backoff::Reconnect;
 pub use catalog::Catalog;
 pub use digest::DefinitionDigest;
 pub use discovery::Discovery;
@@ -20,7 +29,9 @@ pub use discovery::MockDiscovery;
 pub use error::{DiscoveryError, DiscoveryErrorKind};
 pub use generation::{ConnectionId, Generation};
 pub use hints::{DeclaredHints, Hint};
+pub use limits::ListLimits;
 pub use listing::Warning;
 pub use name::ToolName;
+pub use paging::PagingDiscovery;
 pub use quarantine::{QuarantineReason, Quarantined};
 pub use tool::CatalogTool;

@@ -1,0 +1,56 @@
+use std::future::ready;
+
+use mcp_transport::{Connector, Event, Events};
+use tokio::task::AbortHandle;
+
+use crate::{ConnectionId, flight::Waiter, run::Runner};
+
+/// The task that listens to one connection. Dropping this ends it.
+pub(crate) struct Listener(AbortHandle);
+
+impl Listener {
+    pub(crate) fn start<C: Connector + 'static>(
+        runner: Runner<C>,
+        connection: ConnectionId,
+        events: Events,
+    ) -> Self {
+        Self(tokio::spawn(listen(runner, connection, events)).abort_handle())
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Lists again when the server says that its tools changed. While one refresh runs, however many
+/// events come, one more follows. A connection that is lost on the way is left for the next caller.
+async fn listen<C: Connector + 'static>(runner: Runner<C>, connection: ConnectionId, mut events: Events) {
+    let mut refresh: Option<Waiter> = None;
+    let mut changed = false;
+    loop {
+        tokio::select! {
+            // Events first, so that a burst that is already here is one change.
+            biased;
+            event = events.next() => match event {
+                Event::ToolsChanged => {
+                    let listens = runner.state.upgrade().is_some_and(|state| state.tools_changed(connection));
+                    if !listens {
+                        return;
+                    }
+                    changed = true;
+                }
+                // What that means for the connection, its `is_closed` tells.
+                Event::Closed => return,
+                _ => {}
+            },
+            // Whether it went well is for the next caller to see: the generation stays suspect if not.
+            Some(_) = async { Some(refresh.as_mut()?.await) } => refresh = None,
+            () = ready(()), if changed && refresh.is_none() => {
+                changed = false;
+                refresh = runner.join_from(connection);
+            }
+        }
+    }
+}

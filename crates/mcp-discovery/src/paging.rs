@@ -1,0 +1,113 @@
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use mcp_transport::{Connector, Fence};
+
+use crate::{
+    Catalog, Discovery, DiscoveryError, Generation, ListLimits, Reconnect,
+    run::Runner,
+    state::{Need, State},
+};
+
+/// The discovery of one server: connects when needed, lists page by page, and keeps the catalog.
+///
+/// Clones share the connection. When the last one is dropped, its tasks end; the connection ends with
+/// the last [`Catalog`] that holds it. Must be used inside a tokio runtime with time enabled.
+///
+/// Connecting and listing is done by one task at a time, which all callers share. A caller that is
+/// dropped ends its own wait only; when the last one has left, the task stops and closes what it made.
+/// `tools/list_changed` lists again without being asked.
+pub struct PagingDiscovery<C> {
+    runner: Runner<C>,
+    state: Arc<State>,
+}
+
+impl<C> PagingDiscovery<C> {
+    /// A discovery that has not connected yet, with the default limits and tries.
+    pub fn new(connector: C) -> Self {
+        let state = Arc::new(State::new());
+        let runner = Runner {
+            connector: Arc::new(connector),
+            limits: ListLimits::default(),
+            reconnect: Reconnect::default(),
+            state: Arc::downgrade(&state),
+        };
+        Self { runner, state }
+    }
+
+    /// What a listing may cost. To be set before cloning: clones made earlier keep theirs.
+    #[must_use]
+    pub fn with_limits(mut self, limits: ListLimits) -> Self {
+        self.runner.limits = limits;
+        self
+    }
+
+    /// How often the server is tried. To be set before cloning: clones made earlier keep theirs.
+    #[must_use]
+    pub fn with_reconnect(mut self, reconnect: Reconnect) -> Self {
+        self.runner.reconnect = reconnect;
+        self
+    }
+
+    /// Closes the connection, and says what is known of the old side. Who waits for a catalog gets
+    /// [`Stopped`](crate::DiscoveryErrorKind::Stopped); who asks later connects anew.
+    pub async fn close(&self) -> Fence {
+        self.state.stop_flights();
+        let _turn = self.state.turn().await;
+        let Some(present) = self.state.present() else {
+            return self.state.fence().unwrap_or_default();
+        };
+        let fence = present.transport().close().await;
+        self.state.fenced(fence);
+        fence
+    }
+}
+
+impl<C: Connector + 'static> PagingDiscovery<C> {
+    /// Lists again, over the present connection where it still answers: a new generation whose first
+    /// request left after this was called.
+    ///
+    /// # Errors
+    ///
+    /// As [`Discovery::catalog`].
+    pub async fn refresh(&self) -> Result<Arc<Catalog>, DiscoveryError> {
+        self.runner.join(&self.state, Need::FreshListing).await
+    }
+}
+
+#[async_trait]
+impl<C: Connector + 'static> Discovery for PagingDiscovery<C> {
+    async fn catalog(&self) -> Result<Arc<Catalog>, DiscoveryError> {
+        if let Some(present) = self.state.unsuspected()
+            && !present.transport().is_closed()
+        {
+            return Ok(present);
+        }
+        self.runner.join(&self.state, Need::Catalog).await
+    }
+
+    async fn rebuild(&self, stale: Generation) -> Result<Arc<Catalog>, DiscoveryError> {
+        self.state.suspect(stale);
+        self.refresh().await
+    }
+
+    fn suspect(&self, generation: Generation) {
+        self.state.suspect(generation);
+    }
+}
+
+impl<C> Clone for PagingDiscovery<C> {
+    fn clone(&self) -> Self {
+        Self { runner: self.runner.clone(), state: Arc::clone(&self.state) }
+    }
+}
+
+impl<C> fmt::Debug for PagingDiscovery<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PagingDiscovery")
+            .field("limits", &self.runner.limits)
+            .field("reconnect", &self.runner.reconnect)
+            .field("present", &self.state.present())
+            .finish_non_exhaustive()
+    }
+}

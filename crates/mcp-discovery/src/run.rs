@@ -1,0 +1,192 @@
+use std::sync::{Arc, Weak};
+
+use mcp_transport::{CancellationToken, Connector, ErrorClass, ErrorKind, Transport, TransportError};
+use tokio::time::sleep;
+use tracing::debug;
+
+use crate::{
+    Catalog, ConnectionId, DiscoveryError, DiscoveryErrorKind, ListLimits, Reconnect,
+    flight::{Outcome, Waiter},
+    listener::Listener,
+    state::{FlightId, Need, State},
+    walk::walk,
+};
+
+/// What it takes to fly: how to reach the server, and under which bounds.
+pub(crate) struct Runner<C> {
+    pub(crate) connector: Arc<C>,
+    pub(crate) limits: ListLimits,
+    pub(crate) reconnect: Reconnect,
+    pub(crate) state: Weak<State>,
+}
+
+impl<C> Clone for Runner<C> {
+    fn clone(&self) -> Self {
+        Self { connector: Arc::clone(&self.connector), state: Weak::clone(&self.state), ..*self }
+    }
+}
+
+/// A listing that failed, or never began.
+struct Failed {
+    error: DiscoveryError,
+    /// Whether another connection may do better.
+    worth_another: bool,
+}
+
+impl From<DiscoveryError> for Failed {
+    fn from(error: DiscoveryError) -> Self {
+        Self { error, worth_another: false }
+    }
+}
+
+impl<C: Connector + 'static> Runner<C> {
+    pub(crate) fn join(&self, state: &State, need: Need) -> Waiter {
+        state.join(need, |flight, stop| self.start(state, flight, stop))
+    }
+
+    /// Joins on behalf of the listener of this connection; none when that is over.
+    pub(crate) fn join_from(&self, connection: ConnectionId) -> Option<Waiter> {
+        let state = self.state.upgrade()?;
+        state.join_from(connection, |flight, stop| self.start(&state, flight, stop))
+    }
+
+    fn start(&self, state: &State, flight: FlightId, stop: CancellationToken) -> Waiter {
+        let (runner, turn) = (self.clone(), state.turn());
+        Waiter::start(stop.clone(), async move {
+            // Both outlive the run when it is stopped: the next flight has to wait until a connection
+            // that was made, and is not yet or not to be the present one, has been closed.
+            let (mut held, mut made) = (None, None);
+            let run = async {
+                held = Some(turn.await);
+                runner.run(flight, &mut made).await
+            };
+            let outcome = tokio::select! {
+                biased;
+                () = stop.cancelled() => Err(DiscoveryErrorKind::Stopped.into()),
+                outcome = run => outcome,
+            };
+            if let Some(state) = runner.state.upgrade() {
+                state.land(flight);
+            }
+            close(&mut made).await;
+            drop(held);
+            outcome
+        })
+    }
+
+    async fn run(&self, flight: FlightId, made: &mut Option<Arc<dyn Transport>>) -> Outcome {
+        let present = self.state()?.present();
+        let lost = match &present {
+            Some(present) if !present.transport().is_closed() => match self.relist(flight, present).await {
+                Ok(catalog) => return Ok(catalog),
+                Err(Failed { error, worth_another: false }) => return Err(error),
+                Err(failed) => failed.error,
+            },
+            _ => DiscoveryError::listing(TransportError::closed()),
+        };
+        if !self.state()?.board_again(flight) {
+            return Err(lost);
+        }
+        if let Some(present) = present {
+            let fence = present.transport().close().await;
+            self.state()?.fenced(fence);
+        }
+        let mut pauses = self.reconnect.pauses();
+        loop {
+            let failed = match self.connect(flight, made).await {
+                Ok(catalog) => return Ok(catalog),
+                Err(failed) => failed,
+            };
+            let pause = if failed.worth_another { pauses.next() } else { None };
+            let Some(pause) = pause else { return Err(failed.error) };
+            // Somebody asked, or there would have been no first try.
+            self.state()?.board_again(flight);
+            close(made).await;
+            debug!(code = failed.error.kind().code(), ?pause, "the server was not reached; trying again");
+            sleep(pause).await;
+        }
+    }
+
+    /// Lists over the present connection.
+    async fn relist(&self, flight: FlightId, present: &Catalog) -> Result<Arc<Catalog>, Failed> {
+        let transport = present.transport();
+        let generation = self.state()?.depart(flight);
+        let listing = walk(&**transport, &self.limits).await.map_err(|failed| Failed {
+            error: failed.error,
+            worth_another: failed.class == ErrorClass::Connection || transport.is_closed(),
+        })?;
+        let catalog = Catalog::on(Arc::clone(transport), generation)
+            .with_connection(present.connection())
+            .with_identity(present.identity().clone())
+            .with_listing(listing);
+        let catalog = Arc::new(catalog);
+        self.state()?.relisted(Arc::clone(&catalog));
+        tell(&catalog);
+        Ok(catalog)
+    }
+
+    /// One try to reach the server and list its tools.
+    async fn connect(
+        &self,
+        flight: FlightId,
+        made: &mut Option<Arc<dyn Transport>>,
+    ) -> Result<Arc<Catalog>, Failed> {
+        let identity = self.connector.identity();
+        let transport = self.connector.connect().await.map_err(|error| Failed {
+            worth_another: error.class() == ErrorClass::Connection
+                && error.kind() != ErrorKind::CommandNotFound,
+            error: DiscoveryError::connect(error),
+        })?;
+        *made = Some(Arc::clone(&transport));
+        // Whichever of the two the connection was made for: trust in the other must not reach it.
+        if self.connector.identity() != identity {
+            let error = DiscoveryErrorKind::IdentityChanged.into();
+            return Err(Failed { error, worth_another: true });
+        }
+        // Before the first request, so that a change during the listing is not missed.
+        let events = transport.events();
+        let generation = self.state()?.depart(flight);
+        let listing = walk(&*transport, &self.limits).await.map_err(|failed| Failed {
+            error: failed.error,
+            worth_another: failed.on_first_page && failed.class == ErrorClass::Connection,
+        })?;
+        let state = self.state()?;
+        let (connection, fence) = state.next_connection();
+        let mut catalog = Catalog::on(transport, generation)
+            .with_connection(connection)
+            .with_identity(identity)
+            .with_listing(listing);
+        if let Some(fence) = fence {
+            catalog = catalog.with_predecessor_fence(fence);
+        }
+        let catalog = Arc::new(catalog);
+        state.connected(Arc::clone(&catalog), || Listener::start(self.clone(), connection, events));
+        *made = None;
+        tell(&catalog);
+        Ok(catalog)
+    }
+
+    fn state(&self) -> Result<Arc<State>, DiscoveryError> {
+        self.state.upgrade().ok_or_else(|| DiscoveryErrorKind::Stopped.into())
+    }
+}
+
+/// Closes a connection that nobody will use. Forgotten only when that is done, so that a flight that is
+/// stopped meanwhile closes it again.
+async fn close(made: &mut Option<Arc<dyn Transport>>) {
+    if let Some(transport) = made {
+        transport.close().await;
+    }
+    *made = None;
+}
+
+fn tell(catalog: &Catalog) {
+    debug!(
+        generation = catalog.generation().get(),
+        connection = catalog.connection().get(),
+        tools = catalog.len(),
+        quarantined = catalog.quarantined().len(),
+        warnings = catalog.warnings().len(),
+        "listed the tools of the server"
+    );
+}

@@ -1,0 +1,8 @@
+//! `PagingDiscovery` against a server that writes down what reaches it.
+
+mod changes;
+mod closing;
+mod recovery;
+mod server;
+mod sharing;
+mod walk;
