@@ -1,3 +1,4 @@
 #![doc = include_str!("../README.md")]
 
+pub mod demo;
 pub mod fault_server;

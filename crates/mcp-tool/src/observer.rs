@@ -88,3 +88,9 @@ pub enum Happening {
         replays: u32,
     },
 }
+
+impl<O: Observer + ?Sized> Observer for std::sync::Arc<O> {
+    fn observe(&self, invocation: &InvocationInfo<'_>, happening: &Happening) {
+        (**self).observe(invocation, happening);
+    }
+}

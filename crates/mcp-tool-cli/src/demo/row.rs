@@ -1,0 +1,131 @@
+use std::{ffi::OsString, io, path::PathBuf, sync::Arc, time::Duration};
+
+use mcp_tool::{
+    Answer, CancellationToken, Client, Observer, Outcome, StdioConnector, ToolCall, ToolError, TrustSource,
+};
+
+use crate::fault_server::{Ledger, Record, Scenario};
+
+/// How long a ledger may take to show what a row waits for.
+const LEDGER: Duration = Duration::from_secs(20);
+
+/// The program that plays the fault server.
+#[derive(Clone, Debug)]
+pub struct Server {
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<OsString>,
+}
+
+/// One thing that can go wrong, and what must come of it.
+pub(super) struct Row {
+    pub(super) happened: &'static str,
+    pub(super) scenario: Scenario,
+    pub(super) trust: Arc<dyn TrustSource>,
+    pub(super) observer: Option<Arc<dyn Observer>>,
+    pub(super) course: Course,
+    pub(super) expected: Expected,
+    pub(super) why: &'static str,
+}
+
+/// What is done besides the one call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Course {
+    /// Nothing.
+    Call,
+    /// A call before it is answered, and the server dies after that.
+    CallAfterIdleDeath,
+    /// The caller cancels once the tool has run.
+    Cancel,
+}
+
+/// What must come of the call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Expected {
+    pub(super) executions: usize,
+    pub(super) got: Got,
+}
+
+/// What the caller got.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Got {
+    Answer,
+    ErrorAnswer,
+    NotRun(&'static str),
+    MayHaveRun(&'static str),
+}
+
+/// A row that was played.
+pub(super) struct Played {
+    pub(super) happened: &'static str,
+    pub(super) why: &'static str,
+    pub(super) expected: Expected,
+    pub(super) real: Expected,
+}
+
+impl Played {
+    pub(super) fn held(&self) -> bool {
+        self.expected == self.real
+    }
+}
+
+impl Row {
+    pub(super) async fn play(self, server: &Server, ledger: PathBuf) -> io::Result<Played> {
+        let ledger = Ledger::new(ledger);
+        let connector = StdioConnector::new(&server.program)
+            .args(&server.arguments)
+            .args(self.scenario.to_args(ledger.path()));
+        let mut client = Client::builder("demo", connector).trust(self.trust);
+        if let Some(observer) = self.observer {
+            client = client.observer(observer);
+        }
+        let client = client.build();
+        let token = CancellationToken::new();
+        let call = ToolCall::new("put").with_argument("key", "the call").with_cancellation(token.clone());
+        let result = match self.course {
+            Course::Call => client.call(call).await,
+            Course::CallAfterIdleDeath => {
+                match client.call(ToolCall::new("put").with_argument("key", "the call before")).await {
+                    Ok(_) => {
+                        wait_for(&ledger, |record| !record.exits().is_empty()).await?;
+                        client.call(call).await
+                    }
+                    failed => failed,
+                }
+            }
+            Course::Cancel => {
+                let cancelling = async {
+                    let ran = wait_for(&ledger, |record| !record.executions().is_empty()).await;
+                    token.cancel();
+                    match ran {
+                        Ok(_) => std::future::pending().await,
+                        Err(error) => error,
+                    }
+                };
+                tokio::select! {
+                    result = client.call(call) => result,
+                    error = cancelling => return Err(error),
+                }
+            }
+        };
+        drop(client);
+        let executions = ledger.executions()?.iter().filter(|execution| execution.key == "the call").count();
+        let real = Expected { executions, got: got(result.as_ref()) };
+        Ok(Played { happened: self.happened, why: self.why, expected: self.expected, real })
+    }
+}
+
+fn got(result: Result<&Answer, &ToolError>) -> Got {
+    match result {
+        Ok(answer) if answer.reply.is_error() => Got::ErrorAnswer,
+        Ok(_) => Got::Answer,
+        Err(error) => match error.outcome() {
+            Outcome::NotExecuted => Got::NotRun(error.reason().code()),
+            Outcome::Unknown => Got::MayHaveRun(error.reason().code()),
+        },
+    }
+}
+
+async fn wait_for(ledger: &Ledger, wanted: impl Fn(&Record) -> bool + Send + 'static) -> io::Result<Record> {
+    let ledger = ledger.clone();
+    tokio::task::spawn_blocking(move || ledger.wait_for(LEDGER, wanted)).await?
+}
