@@ -4,10 +4,14 @@ use mcp_tool::{
     Answer, CancellationToken, Client, Observer, Outcome, StdioConnector, ToolCall, ToolError, TrustSource,
 };
 
+use tokio::time::Instant;
+
 use crate::fault_server::{Ledger, Record, Scenario};
 
 /// How long a ledger may take to show what a row waits for.
 const LEDGER: Duration = Duration::from_secs(20);
+/// How often it is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// The program that plays the fault server.
 #[derive(Clone, Debug)]
@@ -97,7 +101,7 @@ impl Row {
                     let ran = wait_for(&ledger, |record| !record.executions().is_empty()).await;
                     token.cancel();
                     match ran {
-                        Ok(_) => std::future::pending().await,
+                        Ok(()) => std::future::pending().await,
                         Err(error) => error,
                     }
                 };
@@ -125,7 +129,13 @@ fn got(result: Result<&Answer, &ToolError>) -> Got {
     }
 }
 
-async fn wait_for(ledger: &Ledger, wanted: impl Fn(&Record) -> bool + Send + 'static) -> io::Result<Record> {
-    let ledger = ledger.clone();
-    tokio::task::spawn_blocking(move || ledger.wait_for(LEDGER, wanted)).await?
+async fn wait_for(ledger: &Ledger, wanted: impl Fn(&Record) -> bool) -> io::Result<()> {
+    let until = Instant::now() + LEDGER;
+    while !wanted(&ledger.read()?) {
+        if Instant::now() >= until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(())
 }
