@@ -20,6 +20,11 @@ impl Events {
         Self(None)
     }
 
+    /// Those of a connection that has already ended: [`Event::Closed`], then quiet.
+    pub fn closed() -> Self {
+        EventSender::default().subscribe()
+    }
+
     /// The next event. After [`Event::Closed`] it waits for ever. Safe to cancel.
     pub async fn next(&mut self) -> Event {
         let Some(receiver) = &mut self.0 else {

@@ -5,6 +5,8 @@ compile_error!("the feature `stdio` needs process groups, so far it is written f
 
 mod connection;
 mod connector;
+mod frame;
+mod last_words;
 mod line_transport;
 mod lines;
 mod outbox;
@@ -12,6 +14,7 @@ mod process_group;
 mod stderr;
 mod supervisor;
 mod tap;
+mod under_way;
 mod wire;
 
 pub use connection::StdioTransport;

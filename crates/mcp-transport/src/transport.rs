@@ -69,7 +69,8 @@ pub trait Transport: Send + Sync {
         self.list_tools(None).await.map(drop)
     }
 
-    /// What the connection tells on its own. Provided: for ever quiet.
+    /// What the connection tells on its own, from now on; one that has ended tells that at once.
+    /// Provided: for ever quiet.
     fn events(&self) -> Events {
         Events::quiet()
     }

@@ -11,20 +11,16 @@ use rmcp::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::oneshot,
     task::JoinHandle,
+    time::timeout,
 };
 
 use super::{
-    line_transport::LineTransport,
-    lines::Lines,
-    outbox::Outbox,
-    supervisor::Supervisor,
-    tap::{Arrival, Tap},
-    wire::Wire,
+    line_transport::LineTransport, lines::Lines, outbox::Outbox, supervisor::Supervisor, tap::Answer,
+    under_way::UnderWay, wire::Wire,
 };
 use crate::{
-    CallReply, Cursor, Delivery, Events, Fence, ToolCall, ToolPage, Transport, TransportError, answer,
+    CallReply, Cursor, Events, Fence, ToolCall, ToolPage, Transport, TransportError, answer,
     handshake::handshake_error,
 };
 
@@ -93,7 +89,7 @@ impl StdioTransport {
         let drainer = wire.clone();
         let mut tasks = AbortAll(vec![tokio::spawn(async move { drainer.outbox.drain().await })]);
         let shaking_hands = serve_client_with_lifecycle(handler, lines, lifecycle);
-        let service = match tokio::time::timeout(bounds.connect, shaking_hands).await {
+        let service = match timeout(bounds.connect, shaking_hands).await {
             Ok(Ok(service)) => service,
             failed => {
                 if let Some(supervisor) = &supervisor {
@@ -117,19 +113,19 @@ impl StdioTransport {
         })
     }
 
-    async fn request(
-        &self,
-        request: ClientRequest,
-        options: PeerRequestOptions,
-        arrival: oneshot::Receiver<Arrival>,
-    ) -> Arrival {
-        // Kept until the answer is there: dropping it would make rmcp forget the request.
-        let _handle = match self.peer.send_request_with_option(request, options).await {
-            Ok(handle) => handle,
-            // rmcp's queue is closed, so the line transport never saw the request: the seal will tell.
-            Err(_) => return Arrival::Failed(TransportError::lost()),
-        };
-        arrival.await.unwrap_or_else(|_| Arrival::Failed(TransportError::lost()))
+    async fn call(&self, call: &ToolCall) -> Result<CallReply, TransportError> {
+        let mut under_way = UnderWay::begin(&self.wire, Some(call.clone()))?;
+        // Only a form for rmcp: the line transport writes the frame from the call itself.
+        let mut request = CallToolRequest::new(CallToolRequestParams::new(call.name().to_owned()));
+        request.extensions.insert(under_way.tap());
+        let request = ClientRequest::CallToolRequest(request);
+        let mut options = PeerRequestOptions::no_options();
+        options.meta = call.meta().cloned();
+        let arrival = call.bounded(under_way.arrival(&self.peer, request, options)).await;
+        match under_way.end(arrival.unwrap_or_else(|cut| Err(cut.into())))? {
+            Answer::Result(json) => answer::call_result(&json),
+            Answer::Error(json) => answer::error(&json).map(CallReply::Error),
+        }
     }
 }
 
@@ -149,7 +145,7 @@ pub(super) fn open(
     max_line: usize,
 ) -> (Arc<Wire>, LineTransport) {
     let (wire, released) = Wire::new(Outbox::new(Box::pin(writer)));
-    let lines = LineTransport { wire: wire.clone(), lines: Lines::new(Box::pin(reader), max_line), released };
+    let lines = LineTransport::new(wire.clone(), Lines::new(Box::pin(reader), max_line), released);
     (wire, lines)
 }
 
@@ -174,39 +170,22 @@ fn listen_for_changes(peer: &Peer<RoleClient>) -> Option<JoinHandle<()>> {
 impl Transport for StdioTransport {
     async fn call_tool(&self, call: ToolCall) -> Result<CallReply, TransportError> {
         let call = call.started();
-        let (tap, arrival) = self.wire.open(Some(call.clone()))?;
-        let under_way = UnderWay::new(&self.wire, tap);
-        let name = std::borrow::Cow::Owned(call.name().to_owned());
-        let mut request = CallToolRequest::new(CallToolRequestParams::new(name));
-        request.extensions.insert(under_way.tap.clone());
-        let options = call.meta().cloned().map_or_else(PeerRequestOptions::no_options, |meta| {
-            PeerRequestOptions::no_options().with_meta(meta)
-        });
-        let request = self.request(ClientRequest::CallToolRequest(request), options, arrival);
-        match call.bounded(request).await {
-            Ok(Arrival::Result(json)) => under_way.answered(|| answer::call_result(&json)),
-            Ok(Arrival::Error(json)) => under_way.answered(|| answer::error(&json).map(CallReply::Error)),
-            Ok(Arrival::Failed(error)) => Err(call.or_abort(under_way.failed(error))),
-            Err(cut) => Err(under_way.failed(cut.into())),
-        }
+        let reply = self.call(&call).await;
+        reply.map_err(|error| call.or_abort(error))
     }
 
     async fn list_tools(&self, cursor: Option<Cursor>) -> Result<ToolPage, TransportError> {
-        let (tap, arrival) = self.wire.open(None)?;
-        let under_way = UnderWay::new(&self.wire, tap);
+        let mut under_way = UnderWay::begin(&self.wire, None)?;
         let page = cursor
             .map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.as_str().to_owned())));
         let mut request = ListToolsRequest { params: page, ..ListToolsRequest::default() };
-        request.extensions.insert(under_way.tap.clone());
-        let options = PeerRequestOptions::no_options();
-        let request = self.request(ClientRequest::ListToolsRequest(request), options, arrival);
-        match tokio::time::timeout(self.list_timeout, request).await {
-            Ok(Arrival::Result(json)) => under_way.answered(|| answer::tool_page(&json)),
-            Ok(Arrival::Error(json)) => under_way
-                .answered(|| answer::error(&json))
-                .and_then(|error| Err(TransportError::rejected(error.code.0))),
-            Ok(Arrival::Failed(error)) => Err(under_way.failed(error)),
-            Err(_) => Err(under_way.failed(TransportError::deadline())),
+        request.extensions.insert(under_way.tap());
+        let request = ClientRequest::ListToolsRequest(request);
+        let arrival = under_way.arrival(&self.peer, request, PeerRequestOptions::no_options());
+        let arrival = timeout(self.list_timeout, arrival).await;
+        match under_way.end(arrival.unwrap_or_else(|_| Err(TransportError::deadline())))? {
+            Answer::Result(json) => answer::tool_page(&json),
+            Answer::Error(json) => Err(TransportError::rejected(answer::error(&json)?.code.0)),
         }
     }
 
@@ -229,7 +208,9 @@ impl Transport for StdioTransport {
     }
 
     fn events(&self) -> Events {
-        self.wire.events.subscribe()
+        let events = self.wire.events.subscribe();
+        // Asked for after the end, or while it ends: it is told all the same.
+        if self.wire.is_ended() { Events::closed() } else { events }
     }
 }
 
@@ -250,42 +231,6 @@ impl fmt::Debug for StdioTransport {
     }
 }
 
-/// A request under way. However its future ends, the request is either closed or given up.
-struct UnderWay<'a> {
-    wire: &'a Wire,
-    tap: Arc<Tap>,
-    open: bool,
-}
-
-impl<'a> UnderWay<'a> {
-    fn new(wire: &'a Wire, tap: Arc<Tap>) -> Self {
-        Self { wire, tap, open: true }
-    }
-
-    fn answered<T>(mut self, read: impl FnOnce() -> Result<T, TransportError>) -> Result<T, TransportError> {
-        self.open = false;
-        self.wire.close(&self.tap);
-        read()
-    }
-
-    /// Seals the request, then lets the error say what the seal found.
-    fn failed(mut self, error: TransportError) -> TransportError {
-        self.open = false;
-        match self.wire.give_up(&self.tap).delivery() {
-            Delivery::Unsent => error.proven_unsent(),
-            Delivery::Refused | Delivery::Unknown => error.in_doubt(),
-        }
-    }
-}
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        if self.open {
-            self.wire.give_up(&self.tap);
-        }
-    }
-}
-
 struct AbortAll(Vec<JoinHandle<()>>);
 
 impl Drop for AbortAll {
@@ -295,3 +240,6 @@ impl Drop for AbortAll {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -221,7 +221,8 @@ impl<H: ClientHandler + Clone> Connector for StdioConnector<H> {
 
     /// Command, arguments, working directory, and the names of the variables set here.
     fn identity(&self) -> ServerIdentity {
-        let text = |text: &OsStr| text.to_string_lossy().into_owned();
+        // Text that is not Unicode is escaped rather than replaced, so that no two become one.
+        let text = |text: &OsStr| text.to_str().map_or_else(|| format!("{text:?}"), str::to_owned);
         let mut parts = vec![("command", text(&self.program))];
         parts.extend(self.arguments.iter().map(|argument| ("argument", text(argument))));
         parts.extend(self.directory.iter().map(|directory| ("directory", text(directory.as_os_str()))));

@@ -1,4 +1,4 @@
-use std::{borrow::Cow, future::Future, io, sync::Arc, time::Duration};
+use std::{borrow::Cow, future::Future, io, sync::Arc};
 
 use rmcp::{
     model::{
@@ -12,25 +12,30 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use super::{
+    last_words::LastWords,
     lines::{Line, Lines},
     outbox::Sent,
-    tap::Arrival,
+    tap::{Answer, Arrival},
     wire::Wire,
 };
 use crate::{Event, TransportError};
-
-/// How long the output of a dead child may stay quiet before it counts as ended, when some other
-/// process still holds it open.
-const LAST_WORDS: Duration = Duration::from_millis(50);
 
 /// One newline-delimited connection, as rmcp's service loop sees it.
 ///
 /// Answers to our own requests never reach rmcp: they go to their caller as raw JSON, and rmcp gets an
 /// empty result in their place, so that it forgets the request.
 pub(super) struct LineTransport {
-    pub(super) wire: Arc<Wire>,
-    pub(super) lines: Lines,
-    pub(super) released: mpsc::UnboundedReceiver<RequestId>,
+    wire: Arc<Wire>,
+    lines: Lines,
+    released: mpsc::UnboundedReceiver<RequestId>,
+    last_words: LastWords,
+}
+
+impl LineTransport {
+    pub(super) fn new(wire: Arc<Wire>, lines: Lines, released: mpsc::UnboundedReceiver<RequestId>) -> Self {
+        let last_words = LastWords::of(wire.child_gone.clone());
+        Self { wire, lines, released, last_words }
+    }
 }
 
 impl rmcp::transport::Transport<RoleClient> for LineTransport {
@@ -51,14 +56,14 @@ impl rmcp::transport::Transport<RoleClient> for LineTransport {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            let wire = self.wire.clone();
             let line = tokio::select! {
                 biased;
                 Some(id) = self.released.recv() => return Some(nothing_for(id)),
-                () = wire.stop.cancelled() => None,
-                line = self.lines.next() => Some(line),
-                () = last_words(&wire) => None,
+                () = self.wire.stop.cancelled() => None,
+                line = self.lines.next(), if !self.last_words.are_overdue() => Some(line),
+                () = self.last_words.spoken() => None,
             };
+            self.last_words.heard();
             match line {
                 Some(Line::Whole) => {
                     if let Some(message) = self.accept() {
@@ -67,8 +72,8 @@ impl rmcp::transport::Transport<RoleClient> for LineTransport {
                 }
                 Some(Line::Oversized(id)) => {
                     tracing::debug!("dropped a line over the limit");
-                    if let Some((tap, id)) = id.and_then(|id| self.wire.take(&id)) {
-                        tap.arrive(Arrival::Failed(TransportError::reply_too_large()));
+                    let too_large = || Err(TransportError::reply_too_large());
+                    if let Some(id) = id.and_then(|id| self.wire.deliver(&id, too_large)) {
                         return Some(nothing_for(id));
                     }
                 }
@@ -102,11 +107,6 @@ impl Drop for LineTransport {
     }
 }
 
-async fn last_words(wire: &Wire) {
-    wire.child_gone.cancelled().await;
-    tokio::time::sleep(LAST_WORDS).await;
-}
-
 /// Lets rmcp forget a request that we have answered or given up ourselves.
 fn nothing_for(id: RequestId) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::response(ServerResult::EmptyResult(EmptyResult {}), id)
@@ -115,6 +115,8 @@ fn nothing_for(id: RequestId) -> ServerJsonRpcMessage {
 /// The outermost members of a message, whatever it is.
 #[derive(Deserialize)]
 struct Envelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Cow<'a, str>,
     id: Option<RequestId>,
     #[serde(borrow)]
     method: Option<Cow<'a, str>>,
@@ -126,22 +128,32 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
+impl<'a> Envelope<'a> {
+    /// None for stray output, such as a banner or a log line on standard output, JSON or not.
+    fn of(line: &'a [u8]) -> Option<Self> {
+        let is_object = line.trim_ascii_start().first() == Some(&b'{');
+        let envelope: Self = is_object.then(|| serde_json::from_slice(line).ok())??;
+        (envelope.jsonrpc == "2.0").then_some(envelope)
+    }
+
+    fn arrival(&self) -> Arrival {
+        match (self.result, self.error) {
+            (Some(result), None) => Ok(Answer::Result(result.to_owned())),
+            (None, Some(error)) => Ok(Answer::Error(error.to_owned())),
+            _ => Err(TransportError::invalid_reply("neither a result nor an error")),
+        }
+    }
+}
+
 impl LineTransport {
     /// Takes the line that was read: for one of our requests, or else as a message for rmcp. A line that
     /// is neither harms nothing.
     fn accept(&mut self) -> Option<ServerJsonRpcMessage> {
         let line = self.lines.line();
-        // Stray output, such as a banner or a log line on standard output.
-        let envelope: Envelope<'_> = serde_json::from_slice(line).ok()?;
+        let envelope = Envelope::of(line)?;
         match (&envelope.id, envelope.method.as_deref()) {
             (Some(id), None) => {
-                if let Some((tap, id)) = self.wire.take(id) {
-                    tap.hear();
-                    tap.arrive(match (envelope.result, envelope.error) {
-                        (Some(result), None) => Arrival::Result(result.to_owned()),
-                        (None, Some(error)) => Arrival::Error(error.to_owned()),
-                        _ => Arrival::Failed(TransportError::invalid_reply("neither a result nor an error")),
-                    });
+                if let Some(id) = self.wire.deliver(id, || envelope.arrival()) {
                     return Some(nothing_for(id));
                 }
             }
@@ -163,11 +175,9 @@ impl LineTransport {
     }
 
     fn progress(&self, progress: &ProgressNotificationParam) {
-        if let Some(tap) = self.wire.by_token(&progress.progress_token) {
-            tap.hear();
-            if let Some(call) = &tap.call {
-                call.progressed(progress);
-            }
+        let tap = self.wire.by_token(&progress.progress_token);
+        if let Some(call) = tap.as_ref().and_then(|tap| tap.call.as_ref()) {
+            call.progressed(progress);
         }
     }
 }

@@ -103,18 +103,27 @@ fn keep_end(tail: &mut Vec<u8>, text: &[u8]) {
 /// Servers write it before the result or, as some SDKs do, after it. A wrong guess could only fail a
 /// call with an error that is never replayed, but none is made where the text leaves a doubt.
 fn answered_id(head: &[u8], tail: &[u8]) -> Option<RequestId> {
-    id_before_result(head).or_else(|| id_at_the_end(tail))
+    match before_long_member(head)? {
+        Some(id) => Some(id),
+        None => id_at_the_end(tail),
+    }
 }
 
-/// Walks the members of the outermost object up to `id`, or up to a value that is no scalar.
-fn id_before_result(head: &[u8]) -> Option<RequestId> {
+/// Walks the members of the outermost object up to the one that is no scalar, or that is cut. None when
+/// that is not an answer's: a request of the server has ids of its own. Else the id, if it came before.
+fn before_long_member(head: &[u8]) -> Option<Option<RequestId>> {
     let mut rest = head.trim_ascii_start().strip_prefix(b"{")?;
+    let mut id = None;
     loop {
         let (key, after_key) = scalar(rest)?;
         let value = after_key.trim_ascii_start().strip_prefix(b":")?;
-        let (text, after_value) = scalar(value)?;
-        if key == b"\"id\"" {
-            return serde_json::from_slice(text).ok();
+        let Some((text, after_value)) = scalar(value) else {
+            return matches!(key, br#""result""# | br#""error""#).then_some(id);
+        };
+        match key {
+            br#""method""# => return None,
+            br#""id""# => id = Some(serde_json::from_slice(text).ok()?),
+            _ => {}
         }
         rest = after_value.trim_ascii_start().strip_prefix(b",")?;
     }
@@ -193,7 +202,10 @@ mod tests {
             None,
             "an id inside the result is not the answer's"
         );
-        assert_eq!(id(r#"{"jsonrpc":"2.0","method":"x\"y","params":{"id":3"#, "zzz"), None);
+        assert_eq!(id(r#"{"jsonrpc":"2.0","id":7,"error":"zzz"#, "zzz"), Some("7".into()), "a cut string");
+        assert_eq!(id(r#"{"jsonrpc":"2.0","method":"x\"y","params":{"id":3"#, r#"zz"},"id":3}"#), None);
+        assert_eq!(id(r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"#, "zzz"), None, "a request's");
+        assert_eq!(id(r#"{"params":{"zz"#, r#"zz"},"method":"x","id":3}"#), None);
         assert_eq!(id("garbage", "garbage"), None);
     }
 }

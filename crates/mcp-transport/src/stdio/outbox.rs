@@ -8,7 +8,7 @@ use std::{
 
 use tokio::{io::AsyncWrite, sync::oneshot};
 
-use super::tap::{Arrival, Extent, Tap};
+use super::tap::Tap;
 use crate::TransportError;
 
 type Writer = Pin<Box<dyn AsyncWrite + Send>>;
@@ -60,13 +60,21 @@ impl Outbox {
 
     /// Hands over one frame: a JSON text without its newline.
     pub(super) fn push(&self, mut json: Vec<u8>, tap: Option<Arc<Tap>>) -> Sent {
-        if let Some(tap) = &tap {
-            tap.sending().json_len = json.len();
-        }
+        let json_len = json.len();
         json.push(b'\n');
         let mut state = self.state();
         if state.broken {
+            if let Some(tap) = tap {
+                tap.arrive(Err(TransportError::connection(broken_pipe())));
+            }
             return Sent::Now(Err(broken_pipe()));
+        }
+        if let Some(tap) = &tap {
+            let mut sending = tap.sending();
+            if sending.sealed {
+                return Sent::Now(Err(withdrawn()));
+            }
+            sending.json_len = json_len;
         }
         // Our own requests are followed by their taps; only rmcp's other messages need a report.
         let (done, later) = match tap {
@@ -99,14 +107,15 @@ impl Outbox {
         .await;
     }
 
-    /// Follows up on a seal: an untouched frame leaves the queue, one cut in the middle ends the stream.
-    pub(super) fn cut(&self, tap: &Arc<Tap>, extent: Extent) {
+    /// Follows up on a seal: an untouched frame leaves the queue, one cut in the middle (were it only
+    /// its newline that is missing) ends the stream.
+    pub(super) fn cut(&self, tap: &Arc<Tap>) {
         let is_its = |frame: &Frame| frame.tap.as_ref().is_some_and(|other| Arc::ptr_eq(other, tap));
         let mut state = self.state();
-        match extent {
-            Extent::Nothing => state.queue.retain(|frame| !is_its(frame)),
-            Extent::Part if state.queue.front().is_some_and(is_its) => state.fail(&broken_pipe()),
-            Extent::Part | Extent::Whole => {}
+        match state.queue.iter().position(is_its) {
+            Some(at) if state.queue[at].offset > 0 => state.fail(&broken_pipe()),
+            Some(at) => drop(state.queue.remove(at)),
+            None => {}
         }
     }
 
@@ -133,6 +142,11 @@ impl Outbox {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.state().queue.len()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -157,13 +171,19 @@ impl State {
                 }
             }
         }
+        // What a writer with a buffer of its own still holds would otherwise wait for the next frame.
+        if let (false, Some(writer)) = (self.broken, &mut self.writer)
+            && let Poll::Ready(Err(error)) = writer.as_mut().poll_flush(cx)
+        {
+            self.fail(&error);
+        }
     }
 
     fn fail(&mut self, error: &io::Error) {
         self.broken = true;
         for frame in self.queue.drain(..) {
             if let Some(tap) = &frame.tap {
-                tap.arrive(Arrival::Failed(TransportError::connection(io::Error::from(error.kind()))));
+                tap.arrive(Err(TransportError::connection(io::Error::from(error.kind()))));
             }
             frame.finish(Err(error.kind().into()));
         }
@@ -204,9 +224,9 @@ impl Frame {
 
     fn withdraw(self, refusal: Option<TransportError>) {
         if let (Some(tap), Some(refusal)) = (&self.tap, refusal) {
-            tap.arrive(Arrival::Failed(refusal));
+            tap.arrive(Err(refusal));
         }
-        self.finish(Err(io::ErrorKind::Interrupted.into()));
+        self.finish(Err(withdrawn()));
     }
 
     fn finish(self, result: io::Result<()>) {
@@ -219,4 +239,8 @@ impl Frame {
 
 fn broken_pipe() -> io::Error {
     io::ErrorKind::BrokenPipe.into()
+}
+
+fn withdrawn() -> io::Error {
+    io::ErrorKind::Interrupted.into()
 }

@@ -5,6 +5,8 @@ use std::{
     time::Duration,
 };
 
+#[cfg(target_os = "linux")]
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::{signal::unix, time::Instant};
 
@@ -14,6 +16,8 @@ use crate::Fence;
 const LOOK: Duration = Duration::from_millis(10);
 /// How long a killed group may take to disappear.
 const AFTER_KILL: Duration = Duration::from_secs(2);
+/// The same where a thread has to be blocked for it.
+const AFTER_KILL_BLOCKING: Duration = Duration::from_millis(200);
 
 /// A server's process in a group of its own.
 ///
@@ -124,12 +128,21 @@ impl ProcessGroup {
 }
 
 impl Drop for ProcessGroup {
-    /// Reached unreaped only when the runtime goes down under the task that would have ended the group.
+    /// Reached unreaped when the runtime goes down under the task that would have ended the group, or
+    /// when nothing could kill the leader. There is no one to wait for it then, so this blocks, briefly.
     fn drop(&mut self) {
-        if !self.reaped {
-            self.signal(Signal::KILL);
-            self.reap();
+        if self.reaped {
+            return;
         }
+        self.signal(Signal::KILL);
+        let until = std::time::Instant::now() + AFTER_KILL_BLOCKING;
+        while !self.has_leader_exited() {
+            if std::time::Instant::now() >= until {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.reap();
     }
 }
 
@@ -143,11 +156,18 @@ fn no_member_but_zombies(group: Pid) -> bool {
     !processes.flatten().any(|process| {
         let name = process.file_name();
         let is_process = name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit);
-        // A process that cannot be read has just gone.
         is_process
-            && std::fs::read_to_string(process.path().join("stat"))
-                .is_ok_and(|stat| is_live_member(&stat, &group))
+            && match std::fs::read_to_string(process.path().join("stat")) {
+                Ok(stat) => is_live_member(&stat, &group),
+                // What cannot be read (`hidepid`) may be a member; what is not there has just gone.
+                Err(error) => !has_gone(&error),
+            }
     })
+}
+
+#[cfg(target_os = "linux")]
+fn has_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
 }
 
 /// Elsewhere nothing tells zombies from the living, so the group is never claimed to be gone.

@@ -1,7 +1,4 @@
-use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
@@ -18,14 +15,13 @@ pub(super) struct Tap {
     /// The call, when the request is one: its arguments, guard and progress listener.
     pub(super) call: Option<ToolCall>,
     sending: Mutex<Sending>,
-    heard: AtomicBool,
     arrival: Mutex<Option<oneshot::Sender<Arrival>>>,
 }
 
 /// How far the request's frame has got. Whoever holds this lock decides whether a byte may leave.
 #[derive(Default)]
 pub(super) struct Sending {
-    /// Length of the JSON text, without the newline.
+    /// Length of the JSON text, without the newline. Zero until there is a frame.
     pub(super) json_len: usize,
     /// Bytes that the writer has accepted.
     pub(super) accepted: usize,
@@ -33,43 +29,43 @@ pub(super) struct Sending {
     pub(super) sealed: bool,
 }
 
-/// What came back for a request.
-pub(super) enum Arrival {
+/// What came of a request: the server's answer, or what ended the wait for it.
+pub(super) type Arrival = Result<Answer, TransportError>;
+
+/// What the server answered, not yet read.
+pub(super) enum Answer {
     Result(Box<RawValue>),
     Error(Box<RawValue>),
-    Failed(TransportError),
 }
 
 /// What the seal found: how much of the request the writer had accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    Nothing,
-    /// A strict prefix of the JSON text, which is never itself a complete JSON text.
+    /// At most a strict prefix of the JSON text, which is never itself a complete JSON text.
     Part,
-    /// The whole JSON text, or anything came back for it.
+    /// The whole JSON text; its newline may be missing.
     Whole,
 }
 
 impl Extent {
     pub(super) fn delivery(self) -> Delivery {
         match self {
-            Self::Nothing | Self::Part => Delivery::Unsent,
+            Self::Part => Delivery::Unsent,
             Self::Whole => Delivery::Unknown,
         }
+    }
+}
+
+impl Sending {
+    fn extent(&self) -> Extent {
+        if self.json_len > 0 && self.accepted >= self.json_len { Extent::Whole } else { Extent::Part }
     }
 }
 
 impl Tap {
     pub(super) fn new(key: u64, call: Option<ToolCall>) -> (Self, oneshot::Receiver<Arrival>) {
         let (arrival, receiver) = oneshot::channel();
-        let tap = Self {
-            key,
-            call,
-            sending: Mutex::default(),
-            heard: AtomicBool::new(false),
-            arrival: Mutex::new(Some(arrival)),
-        };
-        (tap, receiver)
+        (Self { key, call, sending: Mutex::default(), arrival: Mutex::new(Some(arrival)) }, receiver)
     }
 
     pub(super) fn sending(&self) -> MutexGuard<'_, Sending> {
@@ -80,23 +76,15 @@ impl Tap {
     pub(super) fn seal(&self) -> Extent {
         let mut sending = self.sending();
         sending.sealed = true;
-        if self.heard.load(Ordering::Acquire)
-            || (sending.json_len > 0 && sending.accepted >= sending.json_len)
-        {
-            Extent::Whole
-        } else if sending.accepted > 0 {
-            Extent::Part
-        } else {
-            Extent::Nothing
-        }
+        sending.extent()
     }
 
-    /// Something came for this request, so it has been received.
-    pub(super) fn hear(&self) {
-        self.heard.store(true, Ordering::Release);
+    /// Whether the server can have read the request. Before that, nothing that it says is about it.
+    pub(super) fn is_out(&self) -> bool {
+        self.sending().extent() == Extent::Whole
     }
 
-    /// Hands over what came back. Only the first arrival counts.
+    /// Hands over what came of the request. Only the first arrival counts.
     pub(super) fn arrive(&self, arrival: Arrival) {
         let sender = self.arrival.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(sender) = sender {

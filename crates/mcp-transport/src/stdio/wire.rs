@@ -6,16 +6,16 @@ use std::{
 
 use rmcp::{
     model::{
-        CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonObject,
-        JsonRpcMessage, Notification, ProgressToken, RequestId, RequestMetaObject,
+        CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcMessage,
+        Notification, ProgressToken, RequestId, RequestMetaObject,
     },
     service::{RoleClient, TxJsonRpcMessage},
 };
-use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    frame::CallFrame,
     outbox::{Outbox, Sent},
     tap::{Arrival, Extent, Tap},
 };
@@ -32,10 +32,8 @@ pub(super) struct Wire {
     pub(super) stop: CancellationToken,
     /// The child has exited: what is still in the pipe is read, then the connection ends.
     pub(super) child_gone: CancellationToken,
-    /// Cancelled when the connection has ended.
-    pub(super) ended: CancellationToken,
-    /// Cancelled whenever the last request under way has ended after the outbox broke.
-    pub(super) drained: CancellationToken,
+    /// Cancelled when the last request under way has ended after the outbox broke.
+    drained: CancellationToken,
 }
 
 #[derive(Default)]
@@ -84,7 +82,6 @@ impl Wire {
             releases,
             stop: CancellationToken::new(),
             child_gone: CancellationToken::new(),
-            ended: CancellationToken::new(),
             drained: CancellationToken::new(),
         };
         (Arc::new(wire), released)
@@ -107,23 +104,35 @@ impl Wire {
         Ok((tap, arrival))
     }
 
-    /// Stops following a request that has its answer or its failure.
-    pub(super) fn close(&self, tap: &Tap) {
+    /// Hands a request what came for it, and follows it no longer. Returns its id as we wrote it.
+    ///
+    /// None when nobody waits for this id, or when its request cannot have been read yet: then what came
+    /// answers some other request, such as one of a session that a relay has replaced.
+    pub(super) fn deliver(&self, id: &RequestId, arrival: impl FnOnce() -> Arrival) -> Option<RequestId> {
         let mut taps = self.taps();
-        taps.remove(tap.key);
+        let key = taps.key_of(id)?;
+        if !taps.live.get(&key)?.tap.is_out() {
+            return None;
+        }
+        let entry = taps.remove(key)?;
+        // Under the lock: whoever gives the request up afterwards finds the arrival.
+        entry.tap.arrive(arrival());
         self.after_removal(&taps);
+        entry.id
     }
 
-    /// Gives a request up: nothing more of it is sent, the server is told if it can have seen it, and
+    /// Gives a request up: nothing more of it is sent, the server is told if it can have read it, and
     /// rmcp forgets it. Returns how much of it had been accepted.
     pub(super) fn give_up(&self, tap: &Arc<Tap>) -> Extent {
         let extent = tap.seal();
-        self.outbox.cut(tap, extent);
-        let mut taps = self.taps();
-        let entry = taps.remove(tap.key);
-        self.after_removal(&taps);
-        drop(taps);
-        if let Some(id) = entry.and_then(|entry| entry.id) {
+        self.outbox.cut(tap);
+        let id = {
+            let mut taps = self.taps();
+            let entry = taps.remove(tap.key);
+            self.after_removal(&taps);
+            entry.and_then(|entry| entry.id)
+        };
+        if let Some(id) = id {
             if extent == Extent::Whole {
                 self.tell_cancelled(id.clone());
             }
@@ -133,39 +142,28 @@ impl Wire {
         extent
     }
 
-    /// The request with this id has its answer: it is followed no longer.
-    pub(super) fn take(&self, id: &RequestId) -> Option<(Arc<Tap>, RequestId)> {
-        let mut taps = self.taps();
-        let key = taps.key_of(id)?;
-        let entry = taps.remove(key)?;
-        self.after_removal(&taps);
-        Some((entry.tap, entry.id?))
-    }
-
+    /// The request that is under way with this progress token, if the server can have read it.
     pub(super) fn by_token(&self, token: &ProgressToken) -> Option<Arc<Tap>> {
         let taps = self.taps();
         let key = taps.by_token.get(token)?;
-        taps.live.get(key).map(|entry| entry.tap.clone())
+        taps.live.get(key).map(|entry| entry.tap.clone()).filter(|tap| tap.is_out())
     }
 
     /// The connection has ended: every request under way fails now, each with its own evidence.
     pub(super) fn end(&self) {
         self.outbox.stop();
-        let live: Vec<Entry> = {
-            let mut taps = self.taps();
-            taps.ended = true;
-            taps.by_id.clear();
-            taps.by_token.clear();
-            taps.live.drain().map(|(_, entry)| entry).collect()
-        };
-        for entry in live {
-            entry.tap.arrive(Arrival::Failed(TransportError::lost()));
+        let mut taps = self.taps();
+        taps.by_id.clear();
+        taps.by_token.clear();
+        for (_, entry) in taps.live.drain() {
+            entry.tap.arrive(Err(TransportError::lost()));
         }
-        if !self.ended.is_cancelled() {
-            self.ended.cancel();
+        let was_open = !std::mem::replace(&mut taps.ended, true);
+        drop(taps);
+        self.drained.cancel();
+        if was_open {
             self.events.send(Event::Closed);
         }
-        self.drained.cancel();
     }
 
     pub(super) fn is_ended(&self) -> bool {
@@ -217,7 +215,7 @@ impl Wire {
         match json {
             Ok(json) => self.outbox.push(json, Some(tap)),
             Err(error) => {
-                tap.arrive(Arrival::Failed(TransportError::other(error.to_string()).proven_unsent()));
+                tap.arrive(Err(TransportError::other(error)));
                 Sent::Now(Err(io::ErrorKind::InvalidData.into()))
             }
         }
@@ -250,6 +248,13 @@ impl Wire {
         self.send_own(&ClientJsonRpcMessage::notification(notification));
     }
 
+    /// Everything that is kept for requests: nothing, when none is under way.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        let taps = self.taps();
+        taps.live.len() + taps.by_id.len() + taps.by_token.len() + self.outbox.waiting()
+    }
+
     fn after_removal(&self, taps: &Taps) {
         if taps.live.is_empty() && self.outbox.is_broken() {
             self.drained.cancel();
@@ -258,36 +263,5 @@ impl Wire {
 
     fn taps(&self) -> MutexGuard<'_, Taps> {
         self.taps.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A `tools/call` as it goes on the wire. Written from the call itself: the arguments are copied
-/// nowhere else, and rmcp, which logs the messages that it carries, never holds them.
-#[derive(Serialize)]
-struct CallFrame<'a> {
-    jsonrpc: &'static str,
-    id: &'a RequestId,
-    method: &'static str,
-    params: CallParams<'a>,
-}
-
-#[derive(Serialize)]
-struct CallParams<'a> {
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<&'a RequestMetaObject>,
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    arguments: Option<&'a JsonObject>,
-}
-
-impl<'a> CallFrame<'a> {
-    fn new(call: &'a ToolCall, id: &'a RequestId, meta: Option<&'a RequestMetaObject>) -> Self {
-        let arguments = call.arguments().map(AsRef::as_ref);
-        Self {
-            jsonrpc: "2.0",
-            id,
-            method: "tools/call",
-            params: CallParams { meta, name: call.name(), arguments },
-        }
     }
 }
