@@ -5,6 +5,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
 
 use crate::{CallReply, Cursor, ErrorClass, Fence, ToolCall, ToolPage, Transport, TransportError};
 
@@ -12,15 +13,18 @@ use crate::{CallReply, Cursor, ErrorClass, Fence, ToolCall, ToolPage, Transport,
 pub struct Callable<C, L> {
     call: C,
     list: L,
+    /// Takes no further call.
     closed: AtomicBool,
+    /// Cancelled by closing: the calls in flight end.
+    ended: CancellationToken,
 }
 
 /// A transport from closures: one that makes a call, one that lists a page of tools.
 ///
 /// The callable path of a host that has its own way to reach a server, and wants the same gate. The
 /// call's deadline, idle timeout, cancellation and guard are applied around the closure; there is no
-/// progress. A call that fails with class `Connection` closes this transport: the host's connector is
-/// asked for the next one.
+/// progress. A call that fails with class `Connection` closes this transport to further calls, so that
+/// the host's connector is asked for the next one; calls in flight go on until [`Transport::close`].
 ///
 /// ```
 /// use mcp_transport::{CallReply, ToolCall, ToolPage, Transport, callable, rmcp::model::CallToolResult};
@@ -41,7 +45,7 @@ where
     L: Fn(Option<Cursor>) -> LFut + Send + Sync,
     LFut: Future<Output = Result<ToolPage, TransportError>> + Send,
 {
-    Callable { call, list, closed: AtomicBool::new(false) }
+    Callable { call, list, closed: AtomicBool::new(false), ended: CancellationToken::new() }
 }
 
 #[async_trait]
@@ -54,7 +58,14 @@ where
 {
     async fn call_tool(&self, call: ToolCall) -> Result<CallReply, TransportError> {
         let open = async { if self.is_closed() { Err(TransportError::closed()) } else { Ok(()) } };
-        let reply = call.attempt(open, |call, ()| (self.call)(call)).await;
+        let send = |call: ToolCall, ()| async {
+            tokio::select! {
+                biased;
+                reply = (self.call)(call) => reply,
+                () = self.ended.cancelled() => Err(TransportError::lost()),
+            }
+        };
+        let reply = call.attempt(open, send).await;
         if reply.as_ref().is_err_and(|error| error.class() == ErrorClass::Connection) {
             self.closed.store(true, Ordering::Release);
         }
@@ -65,7 +76,11 @@ where
         if self.is_closed() {
             return Err(TransportError::closed());
         }
-        (self.list)(cursor).await
+        tokio::select! {
+            biased;
+            page = (self.list)(cursor) => page,
+            () = self.ended.cancelled() => Err(TransportError::lost()),
+        }
     }
 
     fn is_closed(&self) -> bool {
@@ -74,6 +89,7 @@ where
 
     async fn close(&self) -> Fence {
         self.closed.store(true, Ordering::Release);
+        self.ended.cancel();
         Fence::None
     }
 }
