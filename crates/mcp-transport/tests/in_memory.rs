@@ -1,0 +1,13 @@
+//! The stdio transport, and an adopted service, against servers written by hand at the other end of
+//! in-memory streams. Time is tokio's paused clock: it only moves when nothing else can.
+
+mod answers;
+mod bounds;
+mod ending;
+mod events;
+mod evidence;
+mod host;
+mod noise;
+mod queue;
+mod server;
+mod valve;
