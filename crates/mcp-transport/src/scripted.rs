@@ -7,6 +7,7 @@ use std::{
 use async_trait::async_trait;
 use rmcp::model::{CallToolResult, Tool};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     CallReply, Cursor, ErrorClass, Event, EventSender, Events, Fence, ToolCall, ToolPage, Transport,
@@ -75,6 +76,7 @@ impl Gate {
 pub struct ScriptedTransport {
     state: Mutex<State>,
     changed: watch::Sender<()>,
+    ended: CancellationToken,
     events: EventSender,
 }
 
@@ -90,7 +92,12 @@ struct State {
 
 impl Default for ScriptedTransport {
     fn default() -> Self {
-        Self { state: Mutex::default(), changed: watch::channel(()).0, events: EventSender::default() }
+        Self {
+            state: Mutex::default(),
+            changed: watch::channel(()).0,
+            ended: CancellationToken::new(),
+            events: EventSender::default(),
+        }
     }
 }
 
@@ -180,20 +187,16 @@ impl ScriptedTransport {
 
     /// Ends the connection from the server's side: calls that hang are lost.
     pub fn disconnect(&self) {
-        self.state().closed = true;
-        self.changed.send_replace(());
-        self.events.send(Event::Closed);
+        let was_open = !std::mem::replace(&mut self.state().closed, true);
+        self.ended.cancel();
+        if was_open {
+            self.events.send(Event::Closed);
+        }
     }
 
     /// Tells an event.
     pub fn tell(&self, event: Event) {
         self.events.send(event);
-    }
-
-    async fn disconnected(&self) {
-        let mut changed = self.changed.subscribe();
-        // The sender lives in `self`, so waiting cannot fail.
-        let _ = changed.wait_for(|()| self.is_closed()).await;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -216,8 +219,9 @@ impl ScriptedTransport {
                     return Err(error);
                 }
                 Some(Step::Hang(gate)) => tokio::select! {
+                    biased;
                     () = gate.pass() => {}
-                    () = self.disconnected() => return Err(TransportError::lost()),
+                    () = self.ended.cancelled() => return Err(TransportError::lost()),
                 },
             }
         }
@@ -257,7 +261,8 @@ impl Transport for ScriptedTransport {
     }
 
     fn events(&self) -> Events {
-        self.events.subscribe()
+        let events = self.events.subscribe();
+        if self.is_closed() { Events::closed() } else { events }
     }
 }
 
