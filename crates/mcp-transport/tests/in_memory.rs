@@ -7,6 +7,7 @@ mod ending;
 mod events;
 mod evidence;
 mod host;
+mod mocks;
 mod noise;
 mod queue;
 mod server;
