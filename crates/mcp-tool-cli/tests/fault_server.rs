@@ -6,8 +6,8 @@ mod driver;
 
 use driver::{Bench, PATIENCE, Server, assert_gone, runs};
 use mcp_tool_cli::fault_server::{
-    Ask, Cursors, Ending, Era, Exit, Fault, Holds, Ledger, PageFault, Scenario, Startup, Stray, ToolSpec,
-    Tools, When,
+    Ask, Cursors, Ending, Era, Event, Exit, Fault, Holds, Ledger, PageFault, Scenario, Startup, Stray,
+    ToolSpec, Tools, When,
 };
 use serde_json::{Value, json};
 use std::{
@@ -312,11 +312,14 @@ fn a_question_comes_before_the_answer() {
         let id = server.call("a");
         let question = server.message();
         assert_eq!(question["method"], method);
+        assert_eq!(question["params"]["requestedSchema"]["type"] == "object", what == Ask::Elicitation);
         server.ping();
         server.send(&json!({"jsonrpc": "2.0", "id": "ask-9", "result": {}})).unwrap();
         server.ping();
         server.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {}})).unwrap();
         assert_eq!(server.message(), answer(id));
+        let replied = Event::Replied { start: 1, result: true };
+        assert!(bench.ledger.read().unwrap().events().contains(&replied));
     }
 }
 
@@ -712,4 +715,6 @@ fn a_torn_last_line_is_left_out_and_a_broken_one_is_an_error() {
     fs::write(&file, line).unwrap();
     let waited = ledger.wait_for(std::time::Duration::ZERO, |record| record.starts().len() == 2);
     assert_eq!(waited.unwrap_err().kind(), ErrorKind::TimedOut);
+    let folder = Ledger::new(file.parent().unwrap());
+    assert!(folder.executions().is_err());
 }
