@@ -16,6 +16,8 @@ mod identity;
 mod mock;
 mod page;
 mod reply;
+#[cfg(feature = "stdio")]
+mod request;
 #[cfg(feature = "mock")]
 mod scripted;
 #[cfg(feature = "stdio")]

@@ -5,7 +5,6 @@ compile_error!("the feature `stdio` needs process groups, so far it is written f
 
 mod connection;
 mod connector;
-mod frame;
 mod last_words;
 mod line_transport;
 mod lines;
@@ -13,8 +12,6 @@ mod outbox;
 mod process_group;
 mod stderr;
 mod supervisor;
-mod tap;
-mod under_way;
 mod wire;
 
 pub use connection::StdioTransport;

@@ -229,3 +229,12 @@ async fn a_call_that_is_cancelled_or_late_before_it_begins_sends_nothing() {
     let error = transport.call_tool(put().with_cancellation(token)).await.unwrap_err();
     assert_eq!((error.class(), error.delivery()), (ErrorClass::Abort, Delivery::Unsent));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_writer_with_a_buffer_holds_back_is_flushed() {
+    let Ends { server, reader, writer } = ends(ROOM);
+    let writer = tokio::io::BufWriter::with_capacity(64 * 1024, writer);
+    let (transport, mut server) =
+        connect_over(server, reader, writer, ClientConfig::default(), legacy()).await;
+    assert!(tokio::join!(transport.call_tool(put()), server.serve_one("done")).0.is_ok());
+}

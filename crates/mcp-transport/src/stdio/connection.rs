@@ -16,12 +16,12 @@ use tokio::{
 };
 
 use super::{
-    line_transport::LineTransport, lines::Lines, outbox::Outbox, supervisor::Supervisor, tap::Answer,
-    under_way::UnderWay, wire::Wire,
+    line_transport::LineTransport, lines::Lines, outbox::Outbox, supervisor::Supervisor, wire::Wire,
 };
 use crate::{
     CallReply, Cursor, Events, Fence, ToolCall, ToolPage, Transport, TransportError, answer,
     handshake::handshake_error,
+    request::{Answer, UnderWay},
 };
 
 /// One live connection over newline-delimited JSON: a child process, or any pair of byte streams.
@@ -50,7 +50,8 @@ impl StdioTransport {
     /// closing reports [`Fence::None`]. Handshake within 60 s, pages of tools within 30 s, lines up to
     /// 16 MiB.
     ///
-    /// The writer must not buffer: what it accepts counts as received.
+    /// What the writer accepts counts as received, so one with a buffer of its own proves less. It is
+    /// flushed whenever nothing more is to be written.
     ///
     /// # Errors
     ///
@@ -114,7 +115,7 @@ impl StdioTransport {
     }
 
     async fn call(&self, call: &ToolCall) -> Result<CallReply, TransportError> {
-        let mut under_way = UnderWay::begin(&self.wire, Some(call.clone()))?;
+        let mut under_way = UnderWay::begin(&*self.wire, Some(call.clone()))?;
         // Only a form for rmcp: the line transport writes the frame from the call itself.
         let mut request = CallToolRequest::new(CallToolRequestParams::new(call.name().to_owned()));
         request.extensions.insert(under_way.tap());
@@ -175,7 +176,7 @@ impl Transport for StdioTransport {
     }
 
     async fn list_tools(&self, cursor: Option<Cursor>) -> Result<ToolPage, TransportError> {
-        let mut under_way = UnderWay::begin(&self.wire, None)?;
+        let mut under_way = UnderWay::begin(&*self.wire, None)?;
         let page = cursor
             .map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.as_str().to_owned())));
         let mut request = ListToolsRequest { params: page, ..ListToolsRequest::default() };
@@ -208,9 +209,7 @@ impl Transport for StdioTransport {
     }
 
     fn events(&self) -> Events {
-        let events = self.wire.events.subscribe();
-        // Asked for after the end, or while it ends: it is told all the same.
-        if self.wire.is_ended() { Events::closed() } else { events }
+        self.wire.requests.subscribe()
     }
 }
 

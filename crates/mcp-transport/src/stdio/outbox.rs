@@ -8,8 +8,7 @@ use std::{
 
 use tokio::{io::AsyncWrite, sync::oneshot};
 
-use super::tap::Tap;
-use crate::TransportError;
+use crate::{TransportError, request::Tap};
 
 type Writer = Pin<Box<dyn AsyncWrite + Send>>;
 

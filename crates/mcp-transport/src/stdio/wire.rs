@@ -1,31 +1,25 @@
-use std::{
-    collections::HashMap,
-    io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{io, sync::Arc};
 
 use rmcp::{
     model::{
         CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcMessage,
-        Notification, ProgressToken, RequestId, RequestMetaObject,
+        Notification, RequestId, RequestMetaObject,
     },
     service::{RoleClient, TxJsonRpcMessage},
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    frame::CallFrame,
-    outbox::{Outbox, Sent},
-    tap::{Arrival, Extent, Tap},
+use super::outbox::{Outbox, Sent};
+use crate::{
+    ToolCall, TransportError,
+    request::{Arrival, CallFrame, Carrier, Extent, Requests, Sorted, Tap},
 };
-use crate::{Event, EventSender, ToolCall, TransportError};
 
-/// What the two directions of one connection share: the outbox, the requests under way, the events.
+/// What the two directions of one connection share: the outbox, and the requests under way.
 pub(super) struct Wire {
     pub(super) outbox: Outbox,
-    pub(super) events: EventSender,
-    taps: Mutex<Taps>,
+    pub(super) requests: Requests,
     /// Ids whose entry rmcp may forget: we answered or gave up the request ourselves.
     releases: mpsc::UnboundedSender<RequestId>,
     /// Ends the reader.
@@ -36,49 +30,12 @@ pub(super) struct Wire {
     drained: CancellationToken,
 }
 
-#[derive(Default)]
-struct Taps {
-    next: u64,
-    live: HashMap<u64, Entry>,
-    by_id: HashMap<RequestId, u64>,
-    by_token: HashMap<ProgressToken, u64>,
-    ended: bool,
-}
-
-struct Entry {
-    tap: Arc<Tap>,
-    id: Option<RequestId>,
-    token: Option<ProgressToken>,
-}
-
-impl Taps {
-    fn remove(&mut self, key: u64) -> Option<Entry> {
-        let entry = self.live.remove(&key)?;
-        if let Some(id) = &entry.id {
-            self.by_id.remove(id);
-        }
-        if let Some(token) = &entry.token {
-            self.by_token.remove(token);
-        }
-        Some(entry)
-    }
-
-    fn key_of(&self, id: &RequestId) -> Option<u64> {
-        // Some servers answer the number 1 with the string "1"; rmcp takes that, too.
-        self.by_id.get(id).copied().or_else(|| match id {
-            RequestId::String(text) => self.by_id.get(&RequestId::Number(text.parse().ok()?)).copied(),
-            RequestId::Number(_) => None,
-        })
-    }
-}
-
 impl Wire {
     pub(super) fn new(outbox: Outbox) -> (Arc<Self>, mpsc::UnboundedReceiver<RequestId>) {
         let (releases, released) = mpsc::unbounded_channel();
         let wire = Self {
             outbox,
-            events: EventSender::default(),
-            taps: Mutex::default(),
+            requests: Requests::default(),
             releases,
             stop: CancellationToken::new(),
             child_gone: CancellationToken::new(),
@@ -87,87 +44,29 @@ impl Wire {
         (Arc::new(wire), released)
     }
 
-    /// Begins to follow a request, before rmcp is asked to send it.
-    pub(super) fn open(
-        &self,
-        call: Option<ToolCall>,
-    ) -> Result<(Arc<Tap>, oneshot::Receiver<Arrival>), TransportError> {
-        let mut taps = self.taps();
-        if taps.ended || self.outbox.is_broken() {
-            return Err(TransportError::closed());
-        }
-        let key = taps.next;
-        taps.next += 1;
-        let (tap, arrival) = Tap::new(key, call);
-        let tap = Arc::new(tap);
-        taps.live.insert(key, Entry { tap: tap.clone(), id: None, token: None });
-        Ok((tap, arrival))
-    }
-
-    /// Hands a request what came for it, and follows it no longer. Returns its id as we wrote it.
-    ///
-    /// None when nobody waits for this id, or when its request cannot have been read yet: then what came
-    /// answers some other request, such as one of a session that a relay has replaced.
+    /// Hands a request what came for it; see [`Requests::deliver`].
     pub(super) fn deliver(&self, id: &RequestId, arrival: impl FnOnce() -> Arrival) -> Option<RequestId> {
-        let mut taps = self.taps();
-        let key = taps.key_of(id)?;
-        if !taps.live.get(&key)?.tap.is_out() {
-            return None;
-        }
-        let entry = taps.remove(key)?;
-        // Under the lock: whoever gives the request up afterwards finds the arrival.
-        entry.tap.arrive(arrival());
-        self.after_removal(&taps);
-        entry.id
+        let id = self.requests.deliver(id, arrival);
+        self.after_removal();
+        id
     }
 
-    /// Gives a request up: nothing more of it is sent, the server is told if it can have read it, and
-    /// rmcp forgets it. Returns how much of it had been accepted.
-    pub(super) fn give_up(&self, tap: &Arc<Tap>) -> Extent {
-        let extent = tap.seal();
-        self.outbox.cut(tap);
-        let id = {
-            let mut taps = self.taps();
-            let entry = taps.remove(tap.key);
-            self.after_removal(&taps);
-            entry.and_then(|entry| entry.id)
-        };
-        if let Some(id) = id {
-            if extent == Extent::Whole {
-                self.tell_cancelled(id.clone());
-            }
-            // An error only says that the reader has ended, and rmcp with it.
-            let _ = self.releases.send(id);
-        }
-        extent
-    }
-
-    /// The request that is under way with this progress token, if the server can have read it.
-    pub(super) fn by_token(&self, token: &ProgressToken) -> Option<Arc<Tap>> {
-        let taps = self.taps();
-        let key = taps.by_token.get(token)?;
-        taps.live.get(key).map(|entry| entry.tap.clone()).filter(|tap| tap.is_out())
+    /// Takes a message that came in; see [`Requests::sort`].
+    pub(super) fn sort(&self, text: &[u8]) -> Sorted {
+        let sorted = self.requests.sort(text);
+        self.after_removal();
+        sorted
     }
 
     /// The connection has ended: every request under way fails now, each with its own evidence.
     pub(super) fn end(&self) {
         self.outbox.stop();
-        let mut taps = self.taps();
-        taps.by_id.clear();
-        taps.by_token.clear();
-        for (_, entry) in taps.live.drain() {
-            entry.tap.arrive(Err(TransportError::lost()));
-        }
-        let was_open = !std::mem::replace(&mut taps.ended, true);
-        drop(taps);
+        self.requests.end();
         self.drained.cancel();
-        if was_open {
-            self.events.send(Event::Closed);
-        }
     }
 
     pub(super) fn is_ended(&self) -> bool {
-        self.taps().ended
+        self.requests.is_ended()
     }
 
     /// Whether nothing more can be sent.
@@ -178,10 +77,7 @@ impl Wire {
     /// Waits until a connection that cannot send any more has no request under way. Each of them has a
     /// deadline, so this is bounded.
     pub(super) async fn drain(&self) {
-        {
-            let taps = self.taps();
-            self.after_removal(&taps);
-        }
+        self.after_removal();
         self.drained.cancelled().await;
     }
 
@@ -205,7 +101,7 @@ impl Wire {
             };
         };
         let token = meta.and_then(RequestMetaObject::get_progress_token);
-        if !self.register(&tap, id, token) {
+        if !self.requests.register(&tap, id, token) {
             return Sent::Now(Err(io::ErrorKind::NotConnected.into()));
         }
         let json = match &tap.call {
@@ -228,20 +124,6 @@ impl Wire {
         }
     }
 
-    fn register(&self, tap: &Tap, id: &RequestId, token: Option<ProgressToken>) -> bool {
-        let mut taps = self.taps();
-        let Some(entry) = taps.live.get_mut(&tap.key) else {
-            return false;
-        };
-        entry.id = Some(id.clone());
-        entry.token = token.clone();
-        taps.by_id.insert(id.clone(), tap.key);
-        if let Some(token) = token {
-            taps.by_token.insert(token, tap.key);
-        }
-        true
-    }
-
     fn tell_cancelled(&self, id: RequestId) {
         let params = CancelledNotificationParam::new(Some(id), Some("the caller gave up".to_owned()));
         let notification = ClientNotification::CancelledNotification(Notification::new(params));
@@ -251,17 +133,36 @@ impl Wire {
     /// Everything that is kept for requests: nothing, when none is under way.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
-        let taps = self.taps();
-        taps.live.len() + taps.by_id.len() + taps.by_token.len() + self.outbox.waiting()
+        self.requests.kept() + self.outbox.waiting()
     }
 
-    fn after_removal(&self, taps: &Taps) {
-        if taps.live.is_empty() && self.outbox.is_broken() {
+    fn after_removal(&self) {
+        if self.outbox.is_broken() && self.requests.is_empty() {
             self.drained.cancel();
         }
     }
+}
 
-    fn taps(&self) -> MutexGuard<'_, Taps> {
-        self.taps.lock().unwrap_or_else(PoisonError::into_inner)
+impl Carrier for Wire {
+    fn open(&self, call: Option<ToolCall>) -> Result<(Arc<Tap>, oneshot::Receiver<Arrival>), TransportError> {
+        if self.outbox.is_broken() {
+            return Err(TransportError::closed());
+        }
+        self.requests.open(call)
+    }
+
+    fn give_up(&self, tap: &Arc<Tap>) -> Extent {
+        let extent = tap.seal();
+        self.outbox.cut(tap);
+        let id = self.requests.forget(tap);
+        self.after_removal();
+        if let Some(id) = id {
+            if extent == Extent::Whole {
+                self.tell_cancelled(id.clone());
+            }
+            // An error only says that the reader has ended, and rmcp with it.
+            let _ = self.releases.send(id);
+        }
+        extent
     }
 }

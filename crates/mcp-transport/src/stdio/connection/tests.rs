@@ -6,6 +6,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex}
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::request::Carrier;
 
 /// Answers the handshake, and every call whose name is `answered`; leaves the others in the dark.
 async fn serve(stream: DuplexStream) {

@@ -6,7 +6,7 @@ use crate::ToolCall;
 /// A `tools/call` as it goes on the wire. Written from the call itself: the arguments are copied
 /// nowhere else, and rmcp, which logs the messages that it carries, never holds them.
 #[derive(Serialize)]
-pub(super) struct CallFrame<'a> {
+pub(crate) struct CallFrame<'a> {
     jsonrpc: &'static str,
     id: &'a RequestId,
     method: &'static str,
@@ -23,7 +23,7 @@ struct CallParams<'a> {
 }
 
 impl<'a> CallFrame<'a> {
-    pub(super) fn new(call: &'a ToolCall, id: &'a RequestId, meta: Option<&'a RequestMetaObject>) -> Self {
+    pub(crate) fn new(call: &'a ToolCall, id: &'a RequestId, meta: Option<&'a RequestMetaObject>) -> Self {
         let arguments = call.arguments().map(AsRef::as_ref);
         Self {
             jsonrpc: "2.0",

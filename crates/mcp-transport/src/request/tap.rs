@@ -7,40 +7,40 @@ use crate::{Delivery, ToolCall, TransportError};
 
 /// Follows one request of ours through rmcp to the wire and its answer back.
 ///
-/// It travels to the line transport in the extensions of rmcp's request, and is the one place where the
-/// bytes of that request are counted and where sending it can be forbidden.
-pub(super) struct Tap {
+/// It travels to the transport in the extensions of rmcp's request, and is the one place where the bytes
+/// of that request are counted and where sending it can be forbidden.
+pub(crate) struct Tap {
     /// Its number on this connection.
-    pub(super) key: u64,
+    pub(crate) key: u64,
     /// The call, when the request is one: its arguments, guard and progress listener.
-    pub(super) call: Option<ToolCall>,
+    pub(crate) call: Option<ToolCall>,
     sending: Mutex<Sending>,
     arrival: Mutex<Option<oneshot::Sender<Arrival>>>,
 }
 
 /// How far the request's frame has got. Whoever holds this lock decides whether a byte may leave.
 #[derive(Default)]
-pub(super) struct Sending {
+pub(crate) struct Sending {
     /// Length of the JSON text, without the newline. Zero until there is a frame.
-    pub(super) json_len: usize,
+    pub(crate) json_len: usize,
     /// Bytes that the writer has accepted.
-    pub(super) accepted: usize,
+    pub(crate) accepted: usize,
     /// No further byte may be accepted.
-    pub(super) sealed: bool,
+    pub(crate) sealed: bool,
 }
 
 /// What came of a request: the server's answer, or what ended the wait for it.
-pub(super) type Arrival = Result<Answer, TransportError>;
+pub(crate) type Arrival = Result<Answer, TransportError>;
 
 /// What the server answered, not yet read.
-pub(super) enum Answer {
+pub(crate) enum Answer {
     Result(Box<RawValue>),
     Error(Box<RawValue>),
 }
 
 /// What the seal found: how much of the request the writer had accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(crate) enum Extent {
     /// At most a strict prefix of the JSON text, which is never itself a complete JSON text.
     Part,
     /// The whole JSON text; its newline may be missing.
@@ -48,7 +48,7 @@ pub(super) enum Extent {
 }
 
 impl Extent {
-    pub(super) fn delivery(self) -> Delivery {
+    pub(crate) fn delivery(self) -> Delivery {
         match self {
             Self::Part => Delivery::Unsent,
             Self::Whole => Delivery::Unknown,
@@ -63,29 +63,29 @@ impl Sending {
 }
 
 impl Tap {
-    pub(super) fn new(key: u64, call: Option<ToolCall>) -> (Self, oneshot::Receiver<Arrival>) {
+    pub(crate) fn new(key: u64, call: Option<ToolCall>) -> (Self, oneshot::Receiver<Arrival>) {
         let (arrival, receiver) = oneshot::channel();
         (Self { key, call, sending: Mutex::default(), arrival: Mutex::new(Some(arrival)) }, receiver)
     }
 
-    pub(super) fn sending(&self) -> MutexGuard<'_, Sending> {
+    pub(crate) fn sending(&self) -> MutexGuard<'_, Sending> {
         self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Forbids any further byte and reads, in the same step, how much had been accepted.
-    pub(super) fn seal(&self) -> Extent {
+    pub(crate) fn seal(&self) -> Extent {
         let mut sending = self.sending();
         sending.sealed = true;
         sending.extent()
     }
 
     /// Whether the server can have read the request. Before that, nothing that it says is about it.
-    pub(super) fn is_out(&self) -> bool {
+    pub(crate) fn is_out(&self) -> bool {
         self.sending().extent() == Extent::Whole
     }
 
     /// Hands over what came of the request. Only the first arrival counts.
-    pub(super) fn arrive(&self, arrival: Arrival) {
+    pub(crate) fn arrive(&self, arrival: Arrival) {
         let sender = self.arrival.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(sender) = sender {
             // An error only says that the caller has left.

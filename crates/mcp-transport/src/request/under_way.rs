@@ -6,34 +6,41 @@ use rmcp::{
 };
 use tokio::sync::oneshot;
 
-use super::{
-    tap::{Arrival, Tap},
-    wire::Wire,
-};
+use super::{Arrival, Extent, Tap};
 use crate::{Delivery, ToolCall, TransportError};
 
+/// What carries requests to one server.
+pub(crate) trait Carrier {
+    /// Begins to follow a request, before rmcp is asked to send it.
+    fn open(&self, call: Option<ToolCall>) -> Result<(Arc<Tap>, oneshot::Receiver<Arrival>), TransportError>;
+
+    /// Gives a request up: nothing more of it is sent, the server is told if it can have read it, and
+    /// rmcp forgets it. Returns how much of it had left.
+    fn give_up(&self, tap: &Arc<Tap>) -> Extent;
+}
+
 /// A request under way. However its future ends, the request is either answered or given up.
-pub(super) struct UnderWay<'a> {
-    wire: &'a Wire,
+pub(crate) struct UnderWay<'a, C: Carrier> {
+    carrier: &'a C,
     tap: Arc<Tap>,
     arrival: oneshot::Receiver<Arrival>,
     open: bool,
 }
 
-impl<'a> UnderWay<'a> {
+impl<'a, C: Carrier> UnderWay<'a, C> {
     /// Begins to follow a request, before rmcp is asked to send it.
-    pub(super) fn begin(wire: &'a Wire, call: Option<ToolCall>) -> Result<Self, TransportError> {
-        let (tap, arrival) = wire.open(call)?;
-        Ok(Self { wire, tap, arrival, open: true })
+    pub(crate) fn begin(carrier: &'a C, call: Option<ToolCall>) -> Result<Self, TransportError> {
+        let (tap, arrival) = carrier.open(call)?;
+        Ok(Self { carrier, tap, arrival, open: true })
     }
 
     /// Goes into the extensions of the request.
-    pub(super) fn tap(&self) -> Arc<Tap> {
+    pub(crate) fn tap(&self) -> Arc<Tap> {
         self.tap.clone()
     }
 
     /// Hands the request to rmcp and waits for what comes of it.
-    pub(super) async fn arrival(
+    pub(crate) async fn arrival(
         &mut self,
         peer: &Peer<RoleClient>,
         request: ClientRequest,
@@ -47,13 +54,13 @@ impl<'a> UnderWay<'a> {
     }
 
     /// Ends the request. One that failed is sealed first; then the seal says what the failure proves.
-    pub(super) fn end(mut self, arrival: Arrival) -> Arrival {
+    pub(crate) fn end(mut self, arrival: Arrival) -> Arrival {
         self.open = false;
         let error = match arrival {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        let delivery = self.wire.give_up(&self.tap).delivery();
+        let delivery = self.carrier.give_up(&self.tap).delivery();
         // An answer that came before the request was given up stands.
         if let Ok(Ok(answer)) = self.arrival.try_recv() {
             return Ok(answer);
@@ -65,10 +72,10 @@ impl<'a> UnderWay<'a> {
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl<C: Carrier> Drop for UnderWay<'_, C> {
     fn drop(&mut self) {
         if self.open {
-            self.wire.give_up(&self.tap);
+            self.carrier.give_up(&self.tap);
         }
     }
 }

@@ -1,0 +1,93 @@
+use std::borrow::Cow;
+
+use rmcp::model::{EmptyResult, ProgressNotificationParam, RequestId, ServerJsonRpcMessage, ServerResult};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Answer, Arrival, Requests};
+use crate::{Event, TransportError};
+
+/// The outermost members of a message, whatever it is.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Cow<'a, str>,
+    id: Option<RequestId>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// What a message that came in turned out to be.
+pub(crate) enum Sorted {
+    /// The answer to a request of ours, which has been handed over; its id as we wrote it.
+    Delivered(RequestId),
+    /// A request of the server with this id, for rmcp.
+    Request(RequestId),
+    /// Some other message for rmcp.
+    Other,
+    /// No JSON-RPC at all, such as a banner or a log line, JSON or not.
+    Stray,
+}
+
+impl<'a> Envelope<'a> {
+    fn of(text: &'a [u8]) -> Option<Self> {
+        let is_object = text.trim_ascii_start().first() == Some(&b'{');
+        let envelope: Self = is_object.then(|| serde_json::from_slice(text).ok())??;
+        (envelope.jsonrpc == "2.0").then_some(envelope)
+    }
+
+    fn arrival(&self) -> Arrival {
+        match (self.result, self.error) {
+            (Some(result), None) => Ok(Answer::Result(result.to_owned())),
+            (None, Some(error)) => Ok(Answer::Error(error.to_owned())),
+            _ => Err(TransportError::invalid_reply("neither a result nor an error")),
+        }
+    }
+}
+
+impl Requests {
+    /// Takes a message that came in: hands an answer to whoever waits for it, and tells progress and
+    /// events. Whatever it is, it harms nothing.
+    pub(crate) fn sort(&self, text: &[u8]) -> Sorted {
+        let Some(envelope) = Envelope::of(text) else {
+            return Sorted::Stray;
+        };
+        match (&envelope.id, envelope.method.as_deref()) {
+            (Some(id), None) => match self.deliver(id, || envelope.arrival()) {
+                Some(id) => Sorted::Delivered(id),
+                None => Sorted::Other,
+            },
+            (Some(id), Some(_)) => Sorted::Request(id.clone()),
+            (None, Some("notifications/progress")) => {
+                let progress = envelope.params.and_then(|params| serde_json::from_str(params.get()).ok());
+                if let Some(progress) = progress {
+                    self.progress(&progress);
+                }
+                Sorted::Other
+            }
+            (None, Some("notifications/tools/list_changed")) => {
+                self.events().send(Event::ToolsChanged);
+                Sorted::Other
+            }
+            (None, _) => Sorted::Other,
+        }
+    }
+
+    fn progress(&self, progress: &ProgressNotificationParam) {
+        let tap = self.by_token(&progress.progress_token);
+        if let Some(call) = tap.as_ref().and_then(|tap| tap.call.as_ref()) {
+            call.progressed(progress);
+        }
+    }
+}
+
+/// Lets rmcp forget a request that we have answered or given up ourselves.
+pub(crate) fn nothing_for(id: RequestId) -> ServerJsonRpcMessage {
+    ServerJsonRpcMessage::response(ServerResult::EmptyResult(EmptyResult {}), id)
+}

@@ -1,0 +1,159 @@
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rmcp::model::{ProgressToken, RequestId};
+use tokio::sync::oneshot;
+
+use super::{Arrival, Tap};
+use crate::{Event, EventSender, Events, ToolCall, TransportError};
+
+/// The requests under way on one connection, and the connection's events.
+#[derive(Default)]
+pub(crate) struct Requests {
+    taps: Mutex<Taps>,
+    events: EventSender,
+}
+
+#[derive(Default)]
+struct Taps {
+    next: u64,
+    live: HashMap<u64, Entry>,
+    by_id: HashMap<RequestId, u64>,
+    by_token: HashMap<ProgressToken, u64>,
+    ended: bool,
+}
+
+struct Entry {
+    tap: Arc<Tap>,
+    id: Option<RequestId>,
+    token: Option<ProgressToken>,
+}
+
+impl Taps {
+    fn remove(&mut self, key: u64) -> Option<Entry> {
+        let entry = self.live.remove(&key)?;
+        if let Some(id) = &entry.id {
+            self.by_id.remove(id);
+        }
+        if let Some(token) = &entry.token {
+            self.by_token.remove(token);
+        }
+        Some(entry)
+    }
+
+    fn key_of(&self, id: &RequestId) -> Option<u64> {
+        // Some servers answer the number 1 with the string "1"; rmcp takes that, too.
+        self.by_id.get(id).copied().or_else(|| match id {
+            RequestId::String(text) => self.by_id.get(&RequestId::Number(text.parse().ok()?)).copied(),
+            RequestId::Number(_) => None,
+        })
+    }
+}
+
+impl Requests {
+    /// Begins to follow a request, before rmcp is asked to send it.
+    pub(crate) fn open(
+        &self,
+        call: Option<ToolCall>,
+    ) -> Result<(Arc<Tap>, oneshot::Receiver<Arrival>), TransportError> {
+        let mut taps = self.taps();
+        if taps.ended {
+            return Err(TransportError::closed());
+        }
+        let key = taps.next;
+        taps.next += 1;
+        let (tap, arrival) = Tap::new(key, call);
+        let tap = Arc::new(tap);
+        taps.live.insert(key, Entry { tap: tap.clone(), id: None, token: None });
+        Ok((tap, arrival))
+    }
+
+    /// rmcp has given the request its id. False when it is followed no longer: it must not be sent.
+    pub(crate) fn register(&self, tap: &Tap, id: &RequestId, token: Option<ProgressToken>) -> bool {
+        let mut taps = self.taps();
+        let Some(entry) = taps.live.get_mut(&tap.key) else {
+            return false;
+        };
+        entry.id = Some(id.clone());
+        entry.token = token.clone();
+        taps.by_id.insert(id.clone(), tap.key);
+        if let Some(token) = token {
+            taps.by_token.insert(token, tap.key);
+        }
+        true
+    }
+
+    /// Hands a request what came for it, and follows it no longer. Returns its id as we wrote it.
+    ///
+    /// None when nobody waits for this id, or when its request cannot have been read yet: then what came
+    /// answers some other request, such as one of a session that a relay has replaced.
+    pub(crate) fn deliver(&self, id: &RequestId, arrival: impl FnOnce() -> Arrival) -> Option<RequestId> {
+        let mut taps = self.taps();
+        let key = taps.key_of(id)?;
+        if !taps.live.get(&key)?.tap.is_out() {
+            return None;
+        }
+        let entry = taps.remove(key)?;
+        // Under the lock: whoever gives the request up afterwards finds the arrival.
+        entry.tap.arrive(arrival());
+        entry.id
+    }
+
+    /// Follows a request no longer. Returns its id, if rmcp had given it one.
+    pub(crate) fn forget(&self, tap: &Tap) -> Option<RequestId> {
+        self.taps().remove(tap.key).and_then(|entry| entry.id)
+    }
+
+    /// The request that is under way with this progress token, if the server can have read it.
+    pub(crate) fn by_token(&self, token: &ProgressToken) -> Option<Arc<Tap>> {
+        let taps = self.taps();
+        let key = taps.by_token.get(token)?;
+        taps.live.get(key).map(|entry| entry.tap.clone()).filter(|tap| tap.is_out())
+    }
+
+    /// The connection has ended: every request under way fails now, each with its own evidence.
+    pub(crate) fn end(&self) {
+        let mut taps = self.taps();
+        taps.by_id.clear();
+        taps.by_token.clear();
+        for (_, entry) in taps.live.drain() {
+            entry.tap.arrive(Err(TransportError::lost()));
+        }
+        let was_open = !std::mem::replace(&mut taps.ended, true);
+        drop(taps);
+        if was_open {
+            self.events.send(Event::Closed);
+        }
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.taps().ended
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.taps().live.is_empty()
+    }
+
+    pub(crate) fn events(&self) -> &EventSender {
+        &self.events
+    }
+
+    /// The events from now on. Who asks after the end, or while it comes, is told of it all the same.
+    pub(crate) fn subscribe(&self) -> Events {
+        let events = self.events.subscribe();
+        if self.is_ended() { Events::closed() } else { events }
+    }
+
+    /// Everything that is kept for requests: nothing, when none is under way.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        let taps = self.taps();
+        taps.live.len() + taps.by_id.len() + taps.by_token.len()
+    }
+
+    fn taps(&self) -> MutexGuard<'_, Taps> {
+        self.taps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
