@@ -6,6 +6,7 @@ mod bounds;
 mod ending;
 mod events;
 mod evidence;
+mod hazards;
 mod host;
 mod mocks;
 mod noise;
