@@ -144,6 +144,10 @@ mod tests {
             r#"{"name":"get","inputSchema":{"type":"object","required":["a","b"]}}"#,
             r#"{"name":"put","inputSchema":{"type":"object","required":["b","a"]}}"#,
             r#"{"name":"put","inputSchema":{"type":"object","required":["ab"]}}"#,
+            // Alike but for the lengths, given how values are tagged.
+            r#"{"name":"put","inputSchema":{"type":"object","required":["asb"]}}"#,
+            r#"{"name":"put","inputSchema":{"type":"object","required":[["a"],"b"]}}"#,
+            r#"{"name":"put","inputSchema":{"type":"object","required":[["a","b"]]}}"#,
             r#"{"name":"put","inputSchema":{"type":"object","required":["a","b"]},"outputSchema":{}}"#,
             r#"{"name":"put","inputSchema":{"type":"object","required":["a","b"]},"annotations":{}}"#,
             r#"{"name":"put","inputSchema":{"type":"object","required":["a","b"]},"annotations":{"openWorldHint":true}}"#,

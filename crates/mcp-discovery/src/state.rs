@@ -31,7 +31,7 @@ struct Live {
     generation: Option<Generation>,
     /// The latest number given to a connection.
     connection: Option<ConnectionId>,
-    /// What is known of that connection, once it was closed and while there is no other.
+    /// What closing that connection told. Of no interest while it is present.
     fence: Option<Fence>,
     /// The flights that are not over, the newest last: one has its turn, others wait for theirs.
     flights: Vec<Flying>,
@@ -175,7 +175,6 @@ impl State {
         let before = live.present.replace(catalog);
         let listener = live.listener.replace((connection, listen()));
         live.connection = Some(connection);
-        live.fence = None;
         drop(live);
         drop((before, listener));
     }
@@ -206,12 +205,6 @@ impl State {
 
     fn live(&self) -> MutexGuard<'_, Live> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for State {
-    fn drop(&mut self) {
-        self.stop_flights();
     }
 }
 
@@ -246,5 +239,78 @@ impl Live {
 
     fn listens_to(&self, connection: ConnectionId) -> bool {
         self.listener.as_ref().is_some_and(|(listened, _)| *listened == connection)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use mcp_transport::{Events, ScriptedTransport, connector_fn};
+
+    use super::*;
+    use crate::{ListLimits, Reconnect, run::Runner};
+
+    /// A state whose present catalog came over this connection, and its listener.
+    fn connected(connection: ConnectionId) -> Arc<State> {
+        let state = Arc::new(State::new());
+        let runner = Runner {
+            connector: Arc::new(connector_fn(pending)),
+            limits: ListLimits::default(),
+            reconnect: Reconnect::default(),
+            state: Arc::downgrade(&state),
+        };
+        let catalog = Catalog::new(Generation::FIRST, ScriptedTransport::new()).with_connection(connection);
+        state.connected(Arc::new(catalog), || Listener::start(runner, connection, Events::quiet()));
+        state
+    }
+
+    /// Joins from the listener; none when it is no longer heard, else whether that started a flight.
+    fn join_from(state: &State, connection: ConnectionId) -> Option<(Waiter, Option<FlightId>)> {
+        let mut started = None;
+        let waiter = state.join_from(connection, |flight, stop| {
+            started = Some(flight);
+            Waiter::start(stop, pending())
+        });
+        waiter.map(|waiter| (waiter, started))
+    }
+
+    #[tokio::test]
+    async fn a_listener_is_heard_for_its_own_connection_until_that_is_closed_or_stopped() {
+        let (first, second) = (ConnectionId::FIRST, ConnectionId::FIRST.next());
+        let heard = |state: &State, connection| {
+            let changed = state.tools_changed(connection);
+            assert_eq!(join_from(state, connection).is_some(), changed);
+            changed
+        };
+        let state = connected(second);
+        assert!(heard(&state, second) && !heard(&state, first));
+        state.stop_flights();
+        assert!(!heard(&state, second));
+        let state = connected(second);
+        state.fenced(Fence::None);
+        assert!(!heard(&state, second));
+    }
+
+    #[tokio::test]
+    async fn a_flight_that_nobody_asked_for_is_over_when_it_is_lost_and_nobody_joins_it_any_more() {
+        let state = connected(ConnectionId::FIRST);
+        let (_event, flight) = join_from(&state, ConnectionId::FIRST).unwrap();
+        assert!(!state.board_again(flight.unwrap()));
+        let mut started = false;
+        let _asked = state.join(Need::Catalog, |_, stop| {
+            started = true;
+            Waiter::start(stop, pending())
+        });
+        assert!(started);
+    }
+
+    #[tokio::test]
+    async fn a_flight_that_somebody_joined_boards_again() {
+        let state = connected(ConnectionId::FIRST);
+        let (_event, flight) = join_from(&state, ConnectionId::FIRST).unwrap();
+        let _asked = state.join(Need::Catalog, |_, _| unreachable!("there is one to share"));
+        assert!(state.board_again(flight.unwrap()));
+        let _fresh = state.join(Need::FreshListing, |_, _| unreachable!("it has not departed"));
     }
 }

@@ -72,6 +72,27 @@ async fn a_caller_who_comes_while_it_is_closed_waits_and_connects_anew() {
     assert_eq!(server.log()[3..], ["closed 1", "connect 2", "list 2"]);
 }
 
+#[tokio::test]
+async fn a_caller_who_comes_while_a_flight_is_being_stopped_does_not_share_its_end() {
+    let server = Server::new();
+    server.on_list([Step::Hang]);
+    server.on_close([Step::Hold]);
+    let discovery = server.discovery();
+    let mut stopped = discovery.catalog();
+    assert!((&mut stopped).now_or_never().is_none());
+    server.until("list 1", 1).await;
+    let mut close = Box::pin(discovery.close());
+    assert!((&mut close).now_or_never().is_none());
+    server.until("close 1", 1).await;
+    let mut call = discovery.catalog();
+    assert!((&mut call).now_or_never().is_none());
+    server.release();
+    close.await;
+    assert_eq!(stopped.await.unwrap_err().kind(), DiscoveryErrorKind::Stopped);
+    assert!(call.await.is_ok());
+    assert_eq!(server.open(), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_event_of_a_connection_that_is_being_closed_revives_nothing() {
     let server = Server::new();

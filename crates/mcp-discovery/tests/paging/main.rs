@@ -2,6 +2,7 @@
 
 mod changes;
 mod closing;
+mod crowds;
 mod recovery;
 mod server;
 mod sharing;

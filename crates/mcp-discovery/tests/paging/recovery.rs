@@ -47,14 +47,14 @@ async fn a_rebuild_closes_the_connection_and_makes_another_when_its_listing_is_l
 
 #[tokio::test]
 async fn a_connection_known_closed_is_fenced_and_replaced_without_asking_it() {
-    for call_catalog in [false, true].map(usize::from) {
+    for way in ["rebuild", "catalog"] {
         let server = Server::new();
         server.fence_with(Fence::GroupGone);
         let discovery = server.discovery();
         let stale = discovery.catalog().await.unwrap();
         server.link(1).disconnect();
-        let fresh = match call_catalog {
-            0 => discovery.rebuild(stale.generation()).await.unwrap(),
+        let fresh = match way {
+            "rebuild" => discovery.rebuild(stale.generation()).await.unwrap(),
             _ => discovery.catalog().await.unwrap(),
         };
         assert_eq!(fresh.predecessor_fence(), Some(Fence::GroupGone));
@@ -216,7 +216,6 @@ async fn a_catalog_carries_the_identity_that_its_connection_was_made_for() {
 
     // An entry that was edited: the old connection is still to the old server.
     server.identify_as([identity("new")]);
-    let _ = server.link(1);
     assert_eq!(*discovery.refresh().await.unwrap().identity(), identity("old"));
     server.link(1).disconnect();
     let fresh = discovery.catalog().await.unwrap();
@@ -238,6 +237,17 @@ async fn a_connection_that_was_made_while_the_configuration_changed_is_not_used(
     let error = server.discovery().catalog().await.unwrap_err();
     assert_eq!(error.kind(), DiscoveryErrorKind::IdentityChanged);
     assert_eq!((server.count("connect"), server.count("list"), server.open()), (6, 0, 0));
+}
+
+#[tokio::test]
+async fn debug_tells_the_state_and_no_content() {
+    let server = Server::new();
+    let discovery = server.discovery();
+    assert!(format!("{discovery:?}").contains("present: None"));
+    discovery.catalog().await.unwrap();
+    let text = format!("{discovery:?}");
+    assert!(text.contains("generation: 1") && text.contains("retries: 5"), "{text}");
+    assert!(!text.contains("put"), "{text}");
 }
 
 #[tokio::test]

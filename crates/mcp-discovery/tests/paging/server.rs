@@ -14,7 +14,10 @@ use mcp_transport::{
     CallReply, Connector, Cursor, ErrorClass, Event, EventSender, Events, Fence, RawTool, ServerIdentity,
     ToolCall, ToolPage, Transport, TransportError,
 };
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
 
 /// What the server does with one connect, one request of a page or one close; by default it is `Well`.
 pub(crate) enum Step {
@@ -40,6 +43,8 @@ struct Inner {
     state: Mutex<State>,
     logged: watch::Sender<()>,
     released: watch::Sender<bool>,
+    /// Held by each connect under way.
+    connecting: Arc<()>,
 }
 
 struct State {
@@ -73,6 +78,7 @@ impl Server {
             }),
             logged: watch::channel(()).0,
             released: watch::channel(false).0,
+            connecting: Arc::default(),
         }));
         server.serve(|_| page(&[tool("put")]));
         server
@@ -82,7 +88,7 @@ impl Server {
         PagingDiscovery::new(self.clone())
     }
 
-    /// From now on, lists these pages.
+    /// From now on, lists these pages, as they are when a request arrives.
     pub(crate) fn serve(&self, pages: impl Fn(Option<&str>) -> ToolPage + Send + Sync + 'static) {
         self.state().pages = Arc::new(pages);
     }
@@ -119,7 +125,8 @@ impl Server {
         self.0.released.send_replace(true);
     }
 
-    /// What reached the server, in order: `connect 1`, `list 1`, `close 1`; numbered by connect.
+    /// What reached the server, in order: `connect 1`, `list 1`, `close 1`, `closed 1`, numbered by connect;
+    /// and `overlap` before a connect that comes while another connection is made or open.
     pub(crate) fn log(&self) -> Vec<String> {
         self.state().log.iter().map(|(_, entry)| entry.clone()).collect()
     }
@@ -134,20 +141,28 @@ impl Server {
         self.times(entry).len()
     }
 
-    /// Waits until this has been logged so many times.
+    /// Waits until this has been logged so many times; fails when that does not come.
     pub(crate) async fn until(&self, entry: &str, times: usize) {
         let mut logged = self.0.logged.subscribe();
-        logged.wait_for(|()| self.count(entry) >= times).await.unwrap();
+        let logged = logged.wait_for(|()| self.count(entry) >= times);
+        let came = timeout(Duration::from_secs(20), logged).await;
+        assert!(came.is_ok(), "{entry} did not come {times} times: {:?}", self.log());
     }
 
     /// The connection of this number, counted from 1.
     pub(crate) fn link(&self, number: usize) -> Arc<Link> {
-        Arc::clone(&self.state().links[number - 1])
+        let state = self.state();
+        Arc::clone(state.links.iter().find(|link| link.number == number).expect("it was made"))
     }
 
     /// Holds no connection any more.
     pub(crate) fn forget_links(&self) {
         self.state().links.clear();
+    }
+
+    /// The number of the newest connection that was made; 0 before the first.
+    pub(crate) fn newest(&self) -> usize {
+        self.state().links.last().map_or(0, |link| link.number)
     }
 
     /// How many connections are open.
@@ -192,6 +207,10 @@ impl Server {
 impl Connector for Server {
     async fn connect(&self) -> Result<Arc<dyn Transport>, TransportError> {
         let number = self.count("connect") + 1;
+        if self.open() > 0 || Arc::strong_count(&self.0.connecting) > 1 {
+            self.note("overlap".to_owned());
+        }
+        let _connecting = Arc::clone(&self.0.connecting);
         self.note(format!("connect {number}"));
         let step = self.state().connects.pop_front();
         let outcome = self.act(step).await;
@@ -239,20 +258,20 @@ impl Transport for Link {
     }
 
     async fn list_tools(&self, cursor: Option<Cursor>) -> Result<ToolPage, TransportError> {
+        self.server.note(format!("list {}", self.number));
         if self.is_closed() {
             return Err(TransportError::closed());
         }
-        self.server.note(format!("list {}", self.number));
         let (step, pages) = {
             let mut state = self.server.state();
             state.cursors.push(cursor.clone());
             (state.lists.pop_front(), Arc::clone(&state.pages))
         };
+        let page = pages(cursor.as_ref().map(Cursor::as_str));
         if matches!(step, Some(Step::Die)) {
             self.disconnect();
         }
-        self.server.act(step).await?;
-        Ok(pages(cursor.as_ref().map(Cursor::as_str)))
+        self.server.act(step).await.map(|()| page)
     }
 
     fn is_closed(&self) -> bool {

@@ -280,6 +280,21 @@ async fn the_next_flight_waits_until_the_stopped_one_has_closed_what_it_made() {
 }
 
 #[tokio::test]
+async fn dropping_the_last_waiter_while_a_lost_try_is_closed_closes_it_again() {
+    let server = Server::new();
+    server.on_list([Step::Fail(TransportError::lost()), Step::Fail(TransportError::lost())]);
+    server.on_close([Step::Hang]);
+    let discovery = server.discovery();
+    let mut leaves = discovery.catalog();
+    assert!((&mut leaves).now_or_never().is_none());
+    server.until("close 1", 1).await;
+    drop(leaves);
+    server.until("closed 1", 1).await;
+    settle().await;
+    assert_eq!((server.open(), Handle::current().metrics().num_alive_tasks()), (0, 0));
+}
+
+#[tokio::test]
 async fn dropping_the_last_waiter_during_a_connect_ends_the_connect() {
     let server = Server::new();
     server.on_connect([Step::Hang]);
