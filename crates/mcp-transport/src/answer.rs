@@ -1,8 +1,10 @@
 //! The reading of answers: what the server said, without judging it.
 
-use rmcp::model::{CallToolResult, ErrorData, ServerResult};
+#[cfg(feature = "stdio")]
+use rmcp::model::ErrorData;
+use rmcp::model::{CallToolResult, ServerResult};
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::{CallReply, Cursor, RawTool, ToolPage, TransportError};
 
@@ -25,20 +27,31 @@ pub(crate) fn call_result(json: &RawValue) -> Result<CallReply, TransportError> 
                 None => Err(TransportError::invalid_reply(parsed)),
             }
         }
-        Ok(_) => call_reply(serde_json::from_str(json.get()).map_err(TransportError::invalid_reply)?),
+        Ok(_) => {
+            let other = serde_json::from_str(json.get()).map_err(TransportError::invalid_reply)?;
+            reply_of(other).map_err(|_| TransportError::invalid_reply("not a result of tools/call"))
+        }
         Err(_) => Err(TransportError::invalid_reply(parsed)),
     }
 }
 
-/// rmcp's form of a result of `tools/call`.
-pub(crate) fn call_reply(result: ServerResult) -> Result<CallReply, TransportError> {
+/// The same when rmcp has read it already.
+pub(crate) fn read_call_result(result: ServerResult) -> Result<CallReply, TransportError> {
+    reply_of(result).or_else(|other| call_result(&raw(&other)?))
+}
+
+/// The results that are replies to a call whatever else they hold.
+fn reply_of(result: ServerResult) -> Result<CallReply, Box<ServerResult>> {
     match result {
         ServerResult::CallToolResult(result) => Ok(result.into()),
         ServerResult::InputRequiredResult(result) => Ok(CallReply::InputRequired(Box::new(result))),
         ServerResult::CreateTaskResult(result) => Ok(CallReply::Task(Box::new(result))),
-        ServerResult::EmptyResult(_) => Ok(CallToolResult::default().into()),
-        _ => Err(TransportError::invalid_reply("not a result of tools/call")),
+        other => Err(Box::new(other)),
     }
+}
+
+fn raw(result: &ServerResult) -> Result<Box<RawValue>, TransportError> {
+    to_raw_value(result).map_err(TransportError::invalid_reply)
 }
 
 /// An object that holds nothing but `_meta` and the result type.
@@ -58,6 +71,7 @@ fn empty_result(json: &RawValue) -> Option<CallToolResult> {
 }
 
 /// The `error` of a JSON-RPC answer.
+#[cfg(feature = "stdio")]
 pub(crate) fn error(json: &RawValue) -> Result<ErrorData, TransportError> {
     serde_json::from_str(json.get()).map_err(TransportError::invalid_reply)
 }
@@ -75,4 +89,9 @@ pub(crate) fn tool_page(json: &RawValue) -> Result<ToolPage, TransportError> {
         tools: page.tools.into_iter().map(RawTool::new).collect(),
         next: page.next_cursor.map(Cursor::new),
     })
+}
+
+/// The same when rmcp has read it already: what rmcp did not understand, it kept.
+pub(crate) fn read_tool_page(result: &ServerResult) -> Result<ToolPage, TransportError> {
+    tool_page(&raw(result)?)
 }

@@ -258,6 +258,10 @@ impl ToolCall {
         }
     }
 
+    pub(crate) fn idle_timeout(&self) -> Option<Duration> {
+        self.idle_timeout
+    }
+
     fn alive(&self) {
         *self.life.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }

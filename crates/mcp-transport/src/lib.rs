@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-#[cfg(feature = "stdio")]
+mod adopt;
 mod answer;
 mod call;
 mod callable;
@@ -24,6 +24,7 @@ mod scripted;
 mod stdio;
 mod transport;
 
+pub use adopt::AdoptedService;
 pub use call::{DEFAULT_DEADLINE, DEFAULT_IDLE_TIMEOUT, ToolCall};
 pub use callable::{Callable, callable};
 pub use connector::{Connector, ConnectorFn, connector_fn};

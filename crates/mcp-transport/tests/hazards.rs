@@ -12,44 +12,21 @@ use mcp_transport::{
     rmcp::{
         ClientHandler, ErrorData, ServiceError,
         model::{CallToolRequest, CallToolRequestParams, ClientConfig, ClientRequest, ProtocolVersion},
-        service::{
-            PeerRequestOptions, RequestContext, RoleClient, RunningService, serve_client_with_lifecycle,
-        },
+        service::{PeerRequestOptions, RequestContext, RoleClient, serve_client_with_lifecycle},
     },
 };
 use serde_json::json;
-use tokio::{
-    io::AsyncWrite,
-    time::{Instant, timeout},
-};
+use tokio::time::{Instant, timeout};
 
 use crate::{
     server::{
-        Ends, ROOM, Server, connect, connect_as, connect_over, ends, legacy, modern, put, settle, text_result,
+        Ends, ROOM, Server, connect, connect_as, connect_over, ends, legacy, modern, put, raw, raw_over,
+        settle, text_result,
     },
     valve::{Then, Valve},
 };
 
 const HOUR: Duration = Duration::from_secs(3_600);
-
-type Raw<H> = RunningService<RoleClient, H>;
-
-/// rmcp alone, with its own line transport.
-async fn raw() -> (Raw<ClientConfig>, Server) {
-    let Ends { server, reader, writer } = ends(ROOM);
-    raw_over(server, reader, writer, ClientConfig::default()).await
-}
-
-async fn raw_over<H: ClientHandler>(
-    mut server: Server,
-    reader: tokio::io::DuplexStream,
-    writer: impl AsyncWrite + Send + Unpin + 'static,
-    handler: H,
-) -> (Raw<H>, Server) {
-    let connecting = serve_client_with_lifecycle(handler, (reader, writer), legacy());
-    let (service, ()) = tokio::join!(connecting, server.shake_hands());
-    (service.unwrap(), server)
-}
 
 fn params() -> CallToolRequestParams {
     CallToolRequestParams::new("put")

@@ -1,6 +1,7 @@
 //! The stdio transport, and an adopted service, against servers written by hand at the other end of
 //! in-memory streams. Time is tokio's paused clock: it only moves when nothing else can.
 
+mod adopt;
 mod answers;
 mod bounds;
 mod ending;

@@ -7,7 +7,7 @@ use mcp_transport::{
     rmcp::{
         ClientHandler,
         model::{ClientConfig, ProtocolVersion},
-        service::ClientLifecycleMode,
+        service::{ClientLifecycleMode, RoleClient, RunningService, serve_client_with_lifecycle},
     },
 };
 use serde_json::{Value, json};
@@ -69,6 +69,25 @@ pub(crate) async fn connect_over(
     let connecting = StdioTransport::over(reader, writer, handler, lifecycle);
     let (transport, ()) = tokio::join!(connecting, server.shake_hands());
     (transport.expect("the handshake succeeds"), server)
+}
+
+pub(crate) type Raw<H> = RunningService<RoleClient, H>;
+
+/// rmcp alone, with its own line transport.
+pub(crate) async fn raw() -> (Raw<ClientConfig>, Server) {
+    let Ends { server, reader, writer } = ends(ROOM);
+    raw_over(server, reader, writer, ClientConfig::default()).await
+}
+
+pub(crate) async fn raw_over<H: ClientHandler>(
+    mut server: Server,
+    reader: DuplexStream,
+    writer: impl AsyncWrite + Send + Unpin + 'static,
+    handler: H,
+) -> (Raw<H>, Server) {
+    let connecting = serve_client_with_lifecycle(handler, (reader, writer), legacy());
+    let (service, ()) = tokio::join!(connecting, server.shake_hands());
+    (service.unwrap(), server)
 }
 
 impl Server {
