@@ -1,0 +1,113 @@
+//! One fault server under test: its ledger, how to reach it, and whether anything of it is left.
+//! (For Linux: `/proc` tells what the kernel knows of a process.)
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use mcp_tool::StdioConnector;
+use mcp_tool_cli::fault_server::{Ledger, Record, Scenario};
+
+/// How long something may take that must happen; only a failing test waits that long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A fresh folder with one ledger in it. Removed at the end, unless the test failed.
+pub(crate) struct Bench {
+    folder: PathBuf,
+    pub(crate) ledger: Ledger,
+}
+
+impl Bench {
+    /// The ledger's file is named after what it is the judge of.
+    pub(crate) fn new(name: &str) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let fresh = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(fresh);
+        fs::create_dir_all(&folder).expect("a folder for the ledger");
+        Self { ledger: Ledger::new(folder.join(format!("{name}.jsonl"))), folder }
+    }
+
+    /// A file next to the ledger.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Starts the fault server with this scenario. Its grace is short: it is a server that either ends
+    /// at once or not at all.
+    pub(crate) fn connector(&self, scenario: &Scenario) -> StdioConnector {
+        StdioConnector::new(env!("CARGO_BIN_EXE_fault-server"))
+            .args(scenario.to_args(self.ledger.path()))
+            .with_grace(Duration::from_millis(100))
+    }
+
+    /// Waits until the ledger looks as wanted.
+    pub(crate) async fn wait(&self, wanted: impl Fn(&Record) -> bool + Send + 'static) -> Record {
+        let ledger = self.ledger.clone();
+        let waiting = tokio::task::spawn_blocking(move || ledger.wait_for(PATIENCE, wanted));
+        waiting.await.expect("the wait").expect("what the ledger was waited for")
+    }
+
+    /// The ledger as it is now.
+    pub(crate) fn record(&self) -> Record {
+        self.ledger.read().expect("a ledger")
+    }
+
+    /// Waits until the first start has closed its standard input.
+    ///
+    /// It does so by becoming another image, and the kernel lets go of the pipe only as it enters that.
+    /// So this waits for something that the new image does: it opens the ledger again.
+    pub(crate) async fn stdin_closed(&self) {
+        let pid =
+            self.wait(|record| record.faults().iter().any(|fault| fault == "close_stdin")).await.starts()[0];
+        let image = || fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        until("the image without an input", || image().contains("--resume")).await;
+        let ledger = fs::canonicalize(self.ledger.path()).expect("a ledger");
+        let files = || fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        let is_ledger = |file: fs::DirEntry| fs::read_link(file.path()).is_ok_and(|file| file == ledger);
+        until("its ledger to be open", || files().any(is_ledger)).await;
+    }
+
+    /// Waits until every process that the ledger names has ended.
+    pub(crate) async fn all_gone(&self) {
+        for pid in self.record().pids() {
+            gone(pid).await;
+        }
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// Waits until this process has ended.
+pub(crate) async fn gone(pid: u32) {
+    until(&format!("process {pid} to end"), || !runs(pid)).await;
+}
+
+/// Whether this process runs. One that nobody has reaped yet does not.
+pub(crate) fn runs(pid: u32) -> bool {
+    state(pid).is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// `R`, `S`, `T`, … as the kernel has it; none when there is no such process.
+fn state(pid: u32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+/// Waits for something that nobody tells of.
+pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "waited in vain for {what}");
+        tokio::task::spawn_blocking(|| thread::sleep(Duration::from_millis(2))).await.expect("a look");
+    }
+}

@@ -1,0 +1,259 @@
+//! Plays one row: a server process, a client, one call (or two), and what is left at the end.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex, Weak},
+    time::Duration,
+};
+
+use mcp_tool::{
+    Answer, CallReply, Client, Connector, Discovery, Happening, InvocationInfo, Observer, Outcome as Told,
+    PagingDiscovery, StdioConnector, StdioTransport, ToolCall, ToolError, Transport, TransportError,
+    connector_fn,
+    mcp_discovery::Reconnect,
+    mcp_transport::{Fence, callable},
+    replay_policy, trust_fn,
+};
+use mcp_tool_cli::fault_server::{Ledger, Record};
+
+use crate::{
+    bench::{Bench, PATIENCE, until},
+    oracle::{End, Outcome, RETRIES},
+    row::{Fault, Path, Row, Trust},
+};
+
+/// What was seen of a row.
+pub(crate) struct Seen {
+    pub(crate) outcome: Outcome,
+    /// The attempts of the second call.
+    pub(crate) second_attempts: u32,
+    pub(crate) record: Record,
+}
+
+/// For calls that run out of time. Long enough for a busy machine to have sent them.
+const SHORT: Duration = Duration::from_secs(1);
+/// More than any pipe holds.
+const LONG_ARGUMENT: usize = 4 << 20;
+
+pub(crate) async fn play(row: Row) -> Seen {
+    let bench = Bench::new(&row.to_string());
+    let trigger = bench.file("now");
+    let stage = Stage::new(row, &bench, trigger.clone());
+    stage.set(&bench).await;
+
+    let first = told(stage.client.call(stage.first_call()).await);
+    let second = stage.second_call(&bench).await;
+    stage.settle(&bench, &first).await;
+
+    let record = stage.end(&bench).await;
+    let outcome = Outcome {
+        end: first.end,
+        attempts: first.attempts,
+        replays: first.replays,
+        unsent: first.unsent,
+        second: second.as_ref().map(|second| second.end),
+        received: record.received().len() as u32,
+        executions: record.executions().len() as u32,
+        starts: record.starts().len() as u32,
+    };
+    Seen { outcome, second_attempts: second.map_or(0, |second| second.attempts), record }
+}
+
+/// What one call brought.
+struct Call {
+    end: End,
+    attempts: u32,
+    replays: u32,
+    unsent: u32,
+}
+
+fn told(outcome: Result<Answer, ToolError>) -> Call {
+    match outcome {
+        Ok(answer) => Call {
+            end: match &answer.reply {
+                CallReply::Error(_) => End::JsonRpcError,
+                CallReply::Result(result) if result.is_error == Some(true) => End::ErrorResult,
+                CallReply::Result(result) => {
+                    let texts = result.content.iter().filter_map(|content| content.as_text());
+                    End::Result(texts.map(|text| text.text.len()).sum())
+                }
+                other => panic!("no row is answered with {other:?}"),
+            },
+            attempts: answer.attempts,
+            replays: answer.replays,
+            unsent: answer.unsent,
+        },
+        Err(error) => Call {
+            end: match error.outcome() {
+                Told::NotExecuted => End::NotExecuted(error.reason().code()),
+                Told::Unknown => End::Unknown(error.reason().code()),
+            },
+            attempts: error.attempts(),
+            replays: error.replays(),
+            unsent: error.unsent(),
+        },
+    }
+}
+
+/// The client of a row, and the ways to see what happens behind it.
+struct Stage {
+    row: Row,
+    trigger: PathBuf,
+    discovery: PagingDiscovery<Box<dyn Connector>>,
+    client: Client,
+    /// The connection behind the closures.
+    inner: Inner,
+}
+
+type Inner = Arc<Mutex<Weak<StdioTransport>>>;
+
+impl Stage {
+    fn new(row: Row, bench: &Bench, trigger: PathBuf) -> Self {
+        let stdio = bench.connector(&row.scenario(&trigger));
+        let inner = Inner::default();
+        let connector: Box<dyn Connector> = match row.path {
+            Path::Direct => Box::new(stdio),
+            Path::Callable => Box::new(through_closures(stdio, inner.clone())),
+        };
+        let reconnect = Reconnect::default().with_retries(RETRIES).with_base(Duration::from_millis(1));
+        let discovery = PagingDiscovery::new(connector).with_reconnect(reconnect);
+        let ledger = bench.ledger.clone();
+        let client = Client::with_discovery("bench", discovery.clone())
+            .trust(trust_fn(move |_, _| trust(row, &ledger)))
+            .observer(Trigger { row, file: trigger.clone() })
+            .build();
+        Self { row, trigger, discovery, client, inner }
+    }
+
+    /// Connects, lists, and brings about what has to be so before the call.
+    async fn set(&self, bench: &Bench) {
+        let catalog = self.discovery.catalog().await.expect("a healthy server lists its tools");
+        match self.row.fault {
+            Fault::DiedIdle => {
+                let mut events = match self.row.path {
+                    Path::Direct => catalog.transport().events(),
+                    Path::Callable => self.inner.lock().unwrap().upgrade().expect("the connection").events(),
+                };
+                fs::write(&self.trigger, "").unwrap();
+                events.next().await;
+            }
+            Fault::CloseStdin | Fault::UnsentAndTrustWithdrawn | Fault::UnsentAndToolChanged => {
+                bench.stdin_closed().await;
+            }
+            Fault::DieBeforeReading => {
+                bench.wait(|record| record.faults() == ["die_unread"]).await;
+            }
+            Fault::StopReading | Fault::StopReadingLongCall => {
+                bench.wait(|record| record.faults() == ["stop_reading"]).await;
+            }
+            _ => {}
+        }
+    }
+
+    fn first_call(&self) -> ToolCall {
+        let call = ToolCall::new("put").with_argument("key", "first");
+        match self.row.fault {
+            Fault::Hang | Fault::LateAnswer | Fault::WrongId | Fault::StopReading => {
+                call.with_deadline(SHORT)
+            }
+            Fault::StopReadingLongCall => {
+                call.with_argument("text", "x".repeat(LONG_ARGUMENT)).with_deadline(SHORT)
+            }
+            _ => call.with_deadline(PATIENCE),
+        }
+    }
+
+    /// Lets the late answer of the first call come, and calls again.
+    async fn second_call(&self, bench: &Bench) -> Option<Call> {
+        if self.row.fault != Fault::LateAnswer {
+            return None;
+        }
+        bench.wait(|record| record.executions().len() == 1).await;
+        fs::write(&self.trigger, "").unwrap();
+        until("the late answer", || !self.trigger.exists()).await;
+        let call = ToolCall::new("put").with_argument("key", "second").with_deadline(PATIENCE);
+        Some(told(self.client.call(call).await))
+    }
+
+    /// What was sent before a deadline may be read after it.
+    async fn settle(&self, bench: &Bench, first: &Call) {
+        let reads = !matches!(self.row.fault, Fault::StopReading | Fault::StopReadingLongCall);
+        if reads && first.end == End::Unknown("deadline") {
+            bench.wait(|record| !record.executions().is_empty()).await;
+        }
+    }
+
+    /// Ends the client in one of the two ways in which clients end, and waits until nothing is left.
+    async fn end(self, bench: &Bench) -> Record {
+        let Self { row, discovery, client, .. } = self;
+        match row.path {
+            Path::Direct => {
+                let fence = discovery.close().await;
+                assert_eq!(fence, Fence::GroupGone, "{row}");
+            }
+            Path::Callable => drop((discovery, client)),
+        }
+        bench.all_gone().await;
+        bench.record()
+    }
+}
+
+/// A host's own way to reach the server.
+fn through_closures(stdio: StdioConnector, slot: Inner) -> impl Connector {
+    let identity = stdio.identity();
+    let connect = move || {
+        let (stdio, slot) = (stdio.clone(), slot.clone());
+        async move {
+            let inner = Arc::new(stdio.start().await?);
+            *slot.lock().unwrap() = Arc::downgrade(&inner);
+            let lister = inner.clone();
+            let call = move |call| {
+                let inner = inner.clone();
+                async move { inner.call_tool(call).await }
+            };
+            let list = move |cursor| {
+                let lister = lister.clone();
+                async move { lister.list_tools(cursor).await }
+            };
+            Ok::<_, TransportError>(Arc::new(callable(call, list)) as Arc<dyn Transport>)
+        }
+    };
+    connector_fn(connect).with_identity(identity)
+}
+
+/// Who is trusted now; in some rows that changes as soon as the server is back.
+fn trust(row: Row, ledger: &Ledger) -> replay_policy::Trust {
+    let (mut server, mut workspace) = match row.trust {
+        Trust::Nobody => (false, false),
+        Trust::Server => (true, false),
+        Trust::Workspace => (false, true),
+        Trust::Both => (true, true),
+    };
+    let is_back = || ledger.starts().is_ok_and(|starts| starts.len() > 1);
+    match row.fault {
+        Fault::ServerTrustWithdrawn => server &= !is_back(),
+        Fault::WorkspaceTrustWithdrawn | Fault::UnsentAndTrustWithdrawn => workspace &= !is_back(),
+        _ => {}
+    }
+    match (server, workspace) {
+        (false, false) => replay_policy::Trust::NONE,
+        (true, false) => replay_policy::Trust::NONE.with_trusted_server(),
+        (false, true) => replay_policy::Trust::NONE.with_trusted_workspace(),
+        (true, true) => replay_policy::Trust::BOTH,
+    }
+}
+
+/// Lets the server die as soon as a call that it does not read is under way.
+struct Trigger {
+    row: Row,
+    file: PathBuf,
+}
+
+impl Observer for Trigger {
+    fn observe(&self, _: &InvocationInfo<'_>, happening: &Happening) {
+        if self.row.fault == Fault::DieBeforeReading && matches!(happening, Happening::Attempting { .. }) {
+            fs::write(&self.file, "").unwrap();
+        }
+    }
+}
