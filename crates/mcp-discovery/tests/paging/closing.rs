@@ -83,9 +83,10 @@ async fn a_caller_who_comes_while_a_flight_is_being_stopped_does_not_share_its_e
     server.until("list 1", 1).await;
     let mut close = Box::pin(discovery.close());
     assert!((&mut close).now_or_never().is_none());
-    server.until("close 1", 1).await;
+    // The flight has been told to stop and does not know it yet.
     let mut call = discovery.catalog();
     assert!((&mut call).now_or_never().is_none());
+    server.until("close 1", 1).await;
     server.release();
     close.await;
     assert_eq!(stopped.await.unwrap_err().kind(), DiscoveryErrorKind::Stopped);
