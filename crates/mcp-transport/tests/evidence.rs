@@ -9,7 +9,7 @@ use mcp_transport::{
 use serde_json::Value;
 
 use crate::{
-    server::{Ends, ROOM, Server, connect_over, ends, legacy, put, settle},
+    server::{Ends, ROOM, Server, connect_over, ends, legacy, put, settle, text_result},
     valve::{Then, Valve},
 };
 
@@ -109,20 +109,31 @@ async fn a_cancelled_and_a_dropped_call_are_sealed_like_one_past_its_deadline() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_to_a_request_that_has_not_left_whole_answers_nothing() {
+async fn what_comes_for_a_request_that_has_not_left_whole_is_for_somebody_else() {
     let frame = frame().await;
+    let request: Value = serde_json::from_slice(&frame).unwrap();
     for bytes in [0, frame.len() - 2] {
         let valve = Valve::default();
         let (transport, mut server) = connect(&valve).await;
         valve.allow(bytes, Then::Stall);
         let early = async {
             settle().await;
-            // The id and the token that the call has, though the server cannot know it.
-            server.progress(&serde_json::json!({"params": {"_meta": {"progressToken": 0}}}), 1).await;
-            server.answer(&serde_json::json!({"id": 1}), crate::server::text_result("early")).await;
+            // The id and the token that the call has, though the server cannot know them.
+            server.progress(&request, 1).await;
+            server.answer(&request, text_result("early")).await;
         };
-        let (reply, ()) = tokio::join!(transport.call_tool(long_call()), early);
+        let call = long_call().with_progress(|_| panic!("it is not its progress"));
+        let (reply, ()) = tokio::join!(transport.call_tool(call), early);
         let error = reply.unwrap_err();
         assert_eq!((error.kind().code(), error.delivery()), ("deadline", Delivery::Unsent));
     }
+    // Once it has left, it is: the newline is not waited for.
+    let valve = Valve::default();
+    let (transport, mut server) = connect(&valve).await;
+    valve.allow(frame.len() - 1, Then::Stall);
+    let answer = async {
+        settle().await;
+        server.answer(&request, text_result("done")).await;
+    };
+    assert!(tokio::join!(transport.call_tool(long_call()), answer).0.is_ok());
 }

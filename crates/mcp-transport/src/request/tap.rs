@@ -72,6 +72,11 @@ impl Tap {
         self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_locked(&self) -> bool {
+        self.sending.try_lock().is_err()
+    }
+
     /// Forbids any further byte and reads, in the same step, how much had been accepted.
     pub(crate) fn seal(&self) -> Extent {
         let mut sending = self.sending();

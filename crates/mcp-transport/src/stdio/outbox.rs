@@ -243,3 +243,6 @@ fn broken_pipe() -> io::Error {
 fn withdrawn() -> io::Error {
     io::ErrorKind::Interrupted.into()
 }
+
+#[cfg(test)]
+mod tests;

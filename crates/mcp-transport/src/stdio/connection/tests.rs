@@ -86,3 +86,18 @@ async fn rmcp_forgets_a_request_that_was_answered_or_given_up() {
         assert!(handle.await_response().await.is_ok(), "{name}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_comes_between_the_cut_and_the_giving_up_stands() {
+    let transport = connect().await;
+    let mut under_way = UnderWay::begin(&*transport.wire, Some(ToolCall::new("answered"))).unwrap();
+    let mut request = CallToolRequest::new(CallToolRequestParams::new("answered"));
+    request.extensions.insert(under_way.tap());
+    let request = ClientRequest::CallToolRequest(request);
+    let arrival = under_way.arrival(&transport.peer, request, PeerRequestOptions::no_options());
+    // The caller's deadline passes before the request has left.
+    assert!(timeout(Duration::ZERO, arrival).await.is_err());
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert!(under_way.end(Err(TransportError::deadline())).is_ok());
+    assert_eq!(transport.wire.kept(), 0);
+}

@@ -1,0 +1,98 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::{Delivery, Guard, ToolCall, request::Arrival};
+
+type Slot = Arc<Mutex<Option<Arc<Tap>>>>;
+
+/// Accepts everything, or nothing, and looks at the lock of the tap meanwhile.
+struct Writer {
+    stalls: bool,
+    slot: Slot,
+    writes: Arc<AtomicUsize>,
+}
+
+impl AsyncWrite for Writer {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if let Some(tap) = &*self.slot.lock().unwrap() {
+            assert!(tap.is_locked(), "a seal could come between the bytes and their count");
+        }
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        if self.stalls { Poll::Pending } else { Poll::Ready(Ok(bytes.len())) }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+fn outbox(stalls: bool, slot: &Slot) -> (Outbox, Arc<AtomicUsize>) {
+    let writes = Arc::new(AtomicUsize::new(0));
+    let writer = Writer { stalls, slot: slot.clone(), writes: writes.clone() };
+    let outbox = Outbox::new(Box::pin(writer));
+    // As the task that drains would have done.
+    outbox.state().drainer = Some(Waker::noop().clone());
+    (outbox, writes)
+}
+
+fn tap(call: ToolCall) -> (Arc<Tap>, oneshot::Receiver<Arrival>) {
+    let (tap, arrival) = Tap::new(0, Some(call));
+    (Arc::new(tap), arrival)
+}
+
+#[test]
+fn the_lock_that_seals_is_held_from_the_guard_until_the_bytes_are_counted() {
+    let slot = Slot::default();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let guard = Guard::new({
+        let (slot, asked) = (slot.clone(), asked.clone());
+        move || {
+            assert!(slot.lock().unwrap().as_ref().unwrap().is_locked());
+            asked.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+    });
+    let (tap, _arrival) = tap(ToolCall::new("put").with_guard(guard));
+    *slot.lock().unwrap() = Some(tap.clone());
+    let (outbox, writes) = outbox(false, &slot);
+    assert!(matches!(outbox.push(b"{}".to_vec(), Some(tap.clone())), Sent::Now(Ok(()))));
+    assert_eq!((asked.load(Ordering::Relaxed), writes.load(Ordering::Relaxed)), (1, 1));
+    assert_eq!(tap.seal().delivery(), Delivery::Unknown);
+}
+
+#[test]
+fn a_request_that_was_given_up_takes_no_room_in_the_queue() {
+    let (outbox, writes) = outbox(true, &Slot::default());
+    let (stuck, _stuck) = tap(ToolCall::new("stuck"));
+    let (second, _second) = tap(ToolCall::new("second"));
+    for tap in [&stuck, &second] {
+        let _ = outbox.push(vec![b'x'; 1_000], Some(tap.clone()));
+    }
+    assert_eq!(outbox.waiting(), 2);
+    assert_eq!(second.seal().delivery(), Delivery::Unsent);
+    outbox.cut(&second);
+    assert_eq!(outbox.waiting(), 1);
+    assert_eq!(stuck.seal().delivery(), Delivery::Unsent);
+    outbox.cut(&stuck);
+    assert_eq!((outbox.waiting(), outbox.is_broken()), (0, false));
+
+    // Given up between rmcp's queue and this one.
+    let (late, _late) = tap(ToolCall::new("late"));
+    late.seal();
+    let tries = writes.load(Ordering::Relaxed);
+    assert!(matches!(outbox.push(b"{}".to_vec(), Some(late)), Sent::Now(Err(_))));
+    assert_eq!((outbox.waiting(), writes.load(Ordering::Relaxed)), (0, tries));
+}
+
+#[test]
+fn a_request_that_finds_the_outbox_broken_is_told() {
+    let (outbox, _) = outbox(false, &Slot::default());
+    outbox.stop();
+    let (tap, mut arrival) = tap(ToolCall::new("put"));
+    assert!(matches!(outbox.push(b"{}".to_vec(), Some(tap)), Sent::Now(Err(_))));
+    assert!(matches!(arrival.try_recv(), Ok(Err(_))));
+}
