@@ -43,7 +43,7 @@ const FORGET: Duration = Duration::from_secs(5);
 /// |---|---|---|
 /// | this transport or rmcp's service was closed before; cut or withdrawn before rmcp's queue took the request | as it is | unsent |
 /// | `TransportClosed` with the request in flight; the service ended; [`close`](Transport::close) | connection | unknown |
-/// | `TransportSend`, when an [`io::Error`] is among its causes | connection | unknown |
+/// | `TransportSend`, when a [`std::io::Error`] is among its causes | connection | unknown |
 /// | rmcp's timeout without progress; the deadline | other | unknown |
 /// | cancelled, by the caller or by the host through rmcp | abort | unknown |
 /// | `McpError` | an answer | - |

@@ -156,7 +156,7 @@ impl ToolCall {
     }
 
     /// Is told each progress notification of the call, from the task that reads the connection, so it
-    /// must not block. Default: nobody is told (the idle timeout is reset all the same).
+    /// must neither block nor panic. Default: nobody is told (the idle timeout is reset all the same).
     #[must_use]
     pub fn with_progress(
         mut self,
