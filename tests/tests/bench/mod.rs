@@ -11,6 +11,7 @@ use std::{
 
 use mcp_tool::StdioConnector;
 use mcp_tool_cli::fault_server::{Ledger, Record, Scenario};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// How long something may take that must happen; only a failing test waits that long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -56,19 +57,16 @@ impl Bench {
         self.ledger.read().expect("a ledger")
     }
 
-    /// Waits until the first start has closed its standard input.
-    ///
-    /// It does so by becoming another image, and the kernel lets go of the pipe only as it enters that.
-    /// So this waits for something that the new image does: it opens the ledger again.
-    pub(crate) async fn stdin_closed(&self) {
-        let pid =
-            self.wait(|record| record.faults().iter().any(|fault| fault == "close_stdin")).await.starts()[0];
-        let image = || fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        until("the image without an input", || image().contains("--resume")).await;
-        let ledger = fs::canonicalize(self.ledger.path()).expect("a ledger");
-        let files = || fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-        let is_ledger = |file: fs::DirEntry| fs::read_link(file.path()).is_ok_and(|file| file == ledger);
-        until("its ledger to be open", || files().any(is_ledger)).await;
+    /// Ends what is left on purpose.
+    pub(crate) fn kill(&self) {
+        // Only what still is this server: a process id may have gone to somebody else.
+        let ledger = self.ledger.path().as_os_str().as_encoded_bytes();
+        for pid in self.ledger.pids().unwrap_or_default() {
+            let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            if command.split(|byte| *byte == 0).any(|argument| argument == ledger) {
+                signal(pid, Signal::KILL);
+            }
+        }
     }
 
     /// Waits until every process that the ledger names has ended.
@@ -81,6 +79,7 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
+        self.kill();
         if !thread::panicking() {
             let _ = fs::remove_dir_all(&self.folder);
         }
@@ -97,8 +96,16 @@ pub(crate) fn runs(pid: u32) -> bool {
     state(pid).is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
+/// Sends a signal to a process that was seen in a ledger.
+pub(crate) fn signal(pid: u32, signal: Signal) {
+    if let Some(pid) = pid.try_into().ok().and_then(Pid::from_raw) {
+        // An error says that it has ended meanwhile.
+        let _ = kill_process(pid, signal);
+    }
+}
+
 /// `R`, `S`, `T`, … as the kernel has it; none when there is no such process.
-fn state(pid: u32) -> Option<char> {
+pub(crate) fn state(pid: u32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.chars().next()
 }

@@ -12,6 +12,8 @@ mod judge;
 mod oracle;
 mod row;
 mod stage;
+#[path = "../bench/stdin.rs"]
+mod stdin;
 
 use row::{Era, Fault, Hints, Path, Row, Trust};
 use tokio::{sync::Semaphore, task::JoinSet};

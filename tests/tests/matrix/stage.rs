@@ -21,6 +21,7 @@ use crate::{
     bench::{Bench, PATIENCE, until},
     oracle::{End, Outcome, RETRIES},
     row::{Fault, Path, Row, Trust},
+    stdin,
 };
 
 /// What was seen of a row.
@@ -139,7 +140,7 @@ impl Stage {
                 events.next().await;
             }
             Fault::CloseStdin | Fault::UnsentAndTrustWithdrawn | Fault::UnsentAndToolChanged => {
-                bench.stdin_closed().await;
+                stdin::is_closed(bench).await;
             }
             Fault::DieBeforeReading => {
                 bench.wait(|record| record.faults() == ["die_unread"]).await;
