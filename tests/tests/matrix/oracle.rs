@@ -2,7 +2,7 @@
 //!
 //! Three steps: how does the first attempt end, may the call go out again, and what does it find then?
 
-use crate::row::{Fault, Hints, Path, Row, Trust};
+use crate::row::{Era, Fault, Hints, Path, Row, Trust};
 
 /// All that is seen of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,8 @@ enum First {
     Over { read: u32, ran: u32, end: End },
     /// It is never made: the loss was noticed before.
     Never,
+    /// The loss is noticed before or by it: a request of the client's own may have met it already.
+    NeverOrUnsent,
 }
 
 /// Whether it is proven that the call did not leave.
@@ -65,7 +67,8 @@ pub(crate) fn right(row: Row) -> Vec<Outcome> {
     match first(row) {
         First::Answer(end) => vec![once(end, 1, 1)],
         First::Over { read, ran, end } => vec![Outcome { second: second(row), ..over(row, read, ran, end) }],
-        First::Never => vec![Outcome { starts: 2, ..once(RAN, 1, 1) }],
+        First::Never => vec![never()],
+        First::NeverOrUnsent => vec![never(), unsent(row)],
         First::Lost { read, ran, proof: Proof::None } => vec![in_doubt(row, read, ran)],
         First::Lost { proof: Proof::Unsent, .. } => vec![unsent(row)],
         First::Lost { read, ran, proof: Proof::Kernel } => vec![in_doubt(row, read, ran), unsent(row)],
@@ -96,14 +99,14 @@ fn first(row: Row) -> First {
         | Fault::ServerTrustWithdrawn
         | Fault::WorkspaceTrustWithdrawn => lost(1, 1),
 
-        Fault::CloseStdin | Fault::UnsentAndTrustWithdrawn | Fault::UnsentAndToolChanged => {
-            First::Lost { read: 0, ran: 0, proof: Proof::Unsent }
-        }
         // Closures are not asked whether their connection lives: the call finds out, and proves it.
-        Fault::DiedIdle => match row.path {
-            Path::Direct => First::Never,
-            Path::Callable => First::Lost { read: 0, ran: 0, proof: Proof::Unsent },
-        },
+        Fault::DiedIdle if row.path == Path::Direct => First::Never,
+        // In the newer protocol the client subscribes to changes, at a moment of its own.
+        Fault::CloseStdin if row.path == Path::Direct && row.era == Era::Modern => First::NeverOrUnsent,
+        Fault::DiedIdle
+        | Fault::CloseStdin
+        | Fault::UnsentAndTrustWithdrawn
+        | Fault::UnsentAndToolChanged => First::Lost { read: 0, ran: 0, proof: Proof::Unsent },
 
         Fault::Hang | Fault::LateAnswer | Fault::WrongId => over(1, 1, End::Unknown("deadline")),
         Fault::StopReading => over(0, 0, End::Unknown("deadline")),
@@ -143,6 +146,11 @@ fn unsent(row: Row) -> Outcome {
     };
     let sent = u32::from(end == RAN);
     Outcome { attempts: sent, unsent: 1, starts: 2, ..once(end, sent, sent) }
+}
+
+/// Delivered by the next process, in one attempt.
+fn never() -> Outcome {
+    Outcome { starts: 2, ..once(RAN, 1, 1) }
 }
 
 /// No second attempt, whoever is trusted and whatever is declared.
