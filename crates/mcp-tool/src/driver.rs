@@ -233,7 +233,7 @@ impl Driver<'_> {
             Verdict::NotExecuted(reason) => (Some(Outcome::NotExecuted), Some(reason)),
             Verdict::Unknown(reason) => (Some(Outcome::Unknown), Some(reason)),
         };
-        self.end(outcome, reason);
+        self.end(outcome, reason, self.machine.attempts());
         let (attempts, replays, unsent) =
             (self.machine.attempts(), self.machine.replays(), self.machine.unsent());
         match (outcome, reason, self.reply.take()) {
@@ -250,12 +250,12 @@ impl Driver<'_> {
         }
     }
 
-    fn end(&mut self, outcome: Option<Outcome>, reason: Option<Reason>) {
+    fn end(&mut self, outcome: Option<Outcome>, reason: Option<Reason>, attempts: u32) {
         self.ended = true;
         if let Some(reason) = reason {
             self.span.record("reason", reason.code());
         }
-        let (attempts, replays) = (self.machine.attempts(), self.machine.replays());
+        let replays = self.machine.replays();
         tracing::debug!(
             outcome = outcome.map_or("completed", Outcome::code),
             reason = reason.map(Reason::code),
@@ -279,8 +279,8 @@ impl Drop for Driver<'_> {
         if self.ended {
             return;
         }
-        let outcome = self.machine.outcome_if_dropped();
-        self.end(Some(outcome), Some(Reason::Dropped));
+        let (outcome, attempts) = (self.machine.outcome_if_dropped(), self.machine.attempts_if_dropped());
+        self.end(Some(outcome), Some(Reason::Dropped), attempts);
     }
 }
 

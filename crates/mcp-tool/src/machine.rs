@@ -229,6 +229,14 @@ impl Invocation {
         self.delivery == Some(Delivery::Unknown)
     }
 
+    /// Requests that may be on the wire when the caller leaves in this state.
+    pub fn attempts_if_dropped(&self) -> u32 {
+        match self.phase {
+            Phase::Attempting => self.attempts + 1,
+            _ => self.attempts,
+        }
+    }
+
     /// What is known when the caller leaves in this state: a request under way may have run.
     pub fn outcome_if_dropped(&self) -> Outcome {
         match (self.phase, self.joined()) {

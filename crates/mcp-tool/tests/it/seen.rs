@@ -54,5 +54,5 @@ async fn a_dropped_call_is_recorded_as_unknown_when_it_was_under_way() {
         _ = client.call(ToolCall::new("put")) => unreachable!("the gate is closed"),
         () = server.life(0).wait_for_calls(1) => {}
     }
-    assert_eq!(*diary.0.lock().unwrap(), ["First on 1", "Some(Unknown) Some(\"dropped\") 0 0"]);
+    assert_eq!(*diary.0.lock().unwrap(), ["First on 1", "Some(Unknown) Some(\"dropped\") 1 0"]);
 }
