@@ -55,6 +55,12 @@ pub enum ErrorKind {
     Withdrawn,
     /// This transport cannot do what was asked.
     Unsupported,
+    /// The server no longer knows the session (HTTP 404 on a request that carried one).
+    SessionLost,
+    /// The server, or something before it, wants another authorisation (HTTP 401, 403).
+    AuthorisationRequired,
+    /// An HTTP status that brings no answer.
+    HttpStatus(u16),
     /// Something else, told by a custom transport.
     Other,
 }
@@ -77,6 +83,9 @@ impl ErrorKind {
             Self::Rejected(_) => "rejected",
             Self::Withdrawn => "withdrawn",
             Self::Unsupported => "unsupported",
+            Self::SessionLost => "session_lost",
+            Self::AuthorisationRequired => "authorisation_required",
+            Self::HttpStatus(_) => "http_status",
             Self::Other => "transport_error",
         }
     }
@@ -97,6 +106,9 @@ impl ErrorKind {
             Self::Rejected(_) => "the server answered with an error",
             Self::Withdrawn => "the permission to send was withdrawn",
             Self::Unsupported => "the transport does not support this",
+            Self::SessionLost => "the server no longer knows the session",
+            Self::AuthorisationRequired => "the server asks for another authorisation",
+            Self::HttpStatus(_) => "the server answered with an HTTP error",
             Self::Other => "the transport failed",
         }
     }
@@ -185,6 +197,21 @@ impl TransportError {
         Self::new(ErrorKind::Unsupported, ErrorClass::Other, Delivery::Unsent)
     }
 
+    /// HTTP 404 on a request that carried a session: class `Connection`, delivery `Refused`.
+    pub fn session_lost() -> Self {
+        Self::new(ErrorKind::SessionLost, ErrorClass::Connection, Delivery::Refused)
+    }
+
+    /// HTTP 401 or 403: class `Other`, delivery `Refused`.
+    pub fn authorisation_required() -> Self {
+        Self::new(ErrorKind::AuthorisationRequired, ErrorClass::Other, Delivery::Refused)
+    }
+
+    /// Any other HTTP status that brings no answer: class `Other`, delivery `Unknown`.
+    pub fn http_status(status: u16) -> Self {
+        Self::new(ErrorKind::HttpStatus(status), ErrorClass::Other, Delivery::Unknown)
+    }
+
     /// Anything else: class `Other`, delivery `Unknown`.
     pub fn other(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::new(ErrorKind::Other, ErrorClass::Other, Delivery::Unknown).caused_by(cause)
@@ -247,6 +274,7 @@ impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             ErrorKind::Rejected(code) => write!(f, "{} (code {code})", self.kind.text()),
+            ErrorKind::HttpStatus(status) => write!(f, "{} (status {status})", self.kind.text()),
             kind => f.write_str(kind.text()),
         }
     }

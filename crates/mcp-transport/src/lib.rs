@@ -9,14 +9,16 @@ mod delivery;
 mod error;
 mod events;
 mod guard;
-#[cfg(feature = "stdio")]
+#[cfg(any(feature = "http", feature = "stdio"))]
 mod handshake;
+#[cfg(feature = "http")]
+mod http;
 mod identity;
 #[cfg(feature = "mock")]
 mod mock;
 mod page;
 mod reply;
-#[cfg(feature = "stdio")]
+#[cfg(any(feature = "http", feature = "stdio"))]
 mod request;
 #[cfg(feature = "mock")]
 mod scripted;
@@ -32,6 +34,8 @@ pub use delivery::{Delivery, ErrorClass};
 pub use error::{ErrorKind, TransportError};
 pub use events::{Event, EventSender, Events};
 pub use guard::{Guard, Withdrawn};
+#[cfg(feature = "http")]
+pub use http::{HttpClient, HttpConnector, HttpTransport, InvalidUrl, TokenSource};
 pub use identity::ServerIdentity;
 #[cfg(feature = "mock")]
 pub use mock::{MockConnector, MockTransport};
@@ -43,5 +47,7 @@ pub use scripted::{Gate, ScriptedTransport, Step};
 pub use stdio::{StdioConnector, StdioTransport};
 pub use transport::{Fence, Transport};
 
+#[cfg(feature = "http")]
+pub use reqwest;
 pub use rmcp;
 pub use tokio_util::sync::CancellationToken;

@@ -54,6 +54,14 @@ pub trait Transport: Send + Sync {
     /// Idempotent.
     async fn close(&self) -> Fence;
 
+    /// Takes no further request, because another connection is about to supersede this one, and says what
+    /// is known of the old side. Provided: [`close`](Self::close), which is right where the connection
+    /// has ended anyway. A transport that outlives a lost response overrides it: its calls in flight go
+    /// on, and it ends with the last of them.
+    async fn retire(&self) -> Fence {
+        self.close().await
+    }
+
     /// What to do with an error of this transport. Provided: the class that the error was born with.
     fn classify(&self, error: &TransportError) -> ErrorClass {
         error.class()
@@ -108,6 +116,13 @@ macro_rules! forward_transport {
                 Self: 'f,
             {
                 (**self).close()
+            }
+            fn retire<'s, 'f>(&'s self) -> BoxFuture<'f, Fence>
+            where
+                's: 'f,
+                Self: 'f,
+            {
+                (**self).retire()
             }
             fn classify(&self, error: &TransportError) -> ErrorClass {
                 (**self).classify(error)

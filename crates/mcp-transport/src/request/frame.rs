@@ -1,12 +1,54 @@
-use rmcp::model::{JsonObject, RequestId, RequestMetaObject};
+use std::sync::Arc;
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, JsonObject, JsonRpcMessage, RequestId, RequestMetaObject,
+};
 use serde::Serialize;
 
+use super::{Requests, Tap};
 use crate::ToolCall;
+
+/// A request of ours on its way from rmcp to the wire.
+pub(crate) struct Outgoing<'a> {
+    pub(crate) tap: Arc<Tap>,
+    id: &'a RequestId,
+    meta: Option<&'a RequestMetaObject>,
+}
+
+impl<'a> Outgoing<'a> {
+    /// None for everything that rmcp sends on its own.
+    pub(crate) fn of(message: &'a ClientJsonRpcMessage) -> Option<Self> {
+        let JsonRpcMessage::Request(message) = message else {
+            return None;
+        };
+        let extensions = match &message.request {
+            ClientRequest::CallToolRequest(request) => &request.extensions,
+            ClientRequest::ListToolsRequest(request) => &request.extensions,
+            _ => return None,
+        };
+        let tap = extensions.get::<Arc<Tap>>()?.clone();
+        Some(Self { tap, id: &message.id, meta: extensions.get::<RequestMetaObject>() })
+    }
+
+    /// Now that it has its id. False when it is followed no longer: it must not be sent.
+    pub(crate) fn register(&self, requests: &Requests) -> bool {
+        let token = self.meta.and_then(RequestMetaObject::get_progress_token);
+        requests.register(&self.tap, self.id, token)
+    }
+
+    /// The JSON text to send in place of rmcp's message.
+    pub(crate) fn json(&self, message: &ClientJsonRpcMessage) -> serde_json::Result<Vec<u8>> {
+        match &self.tap.call {
+            Some(call) => serde_json::to_vec(&CallFrame::new(call, self.id, self.meta)),
+            None => serde_json::to_vec(message),
+        }
+    }
+}
 
 /// A `tools/call` as it goes on the wire. Written from the call itself: the arguments are copied
 /// nowhere else, and rmcp, which logs the messages that it carries, never holds them.
 #[derive(Serialize)]
-pub(crate) struct CallFrame<'a> {
+struct CallFrame<'a> {
     jsonrpc: &'static str,
     id: &'a RequestId,
     method: &'static str,
@@ -23,7 +65,7 @@ struct CallParams<'a> {
 }
 
 impl<'a> CallFrame<'a> {
-    pub(crate) fn new(call: &'a ToolCall, id: &'a RequestId, meta: Option<&'a RequestMetaObject>) -> Self {
+    fn new(call: &'a ToolCall, id: &'a RequestId, meta: Option<&'a RequestMetaObject>) -> Self {
         let arguments = call.arguments().map(AsRef::as_ref);
         Self {
             jsonrpc: "2.0",

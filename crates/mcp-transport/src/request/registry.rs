@@ -128,6 +128,15 @@ impl Requests {
         }
     }
 
+    /// Takes no further request; those under way go on.
+    #[cfg(feature = "http")]
+    pub(crate) fn refuse_further(&self) {
+        let was_open = !std::mem::replace(&mut self.taps().ended, true);
+        if was_open {
+            self.events.send(Event::Closed);
+        }
+    }
+
     pub(crate) fn is_ended(&self) -> bool {
         self.taps().ended
     }

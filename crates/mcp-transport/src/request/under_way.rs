@@ -46,11 +46,20 @@ impl<'a, C: Carrier> UnderWay<'a, C> {
         request: ClientRequest,
         options: PeerRequestOptions,
     ) -> Arrival {
-        // Its response is empty: the answer comes by the tap.
-        if peer.send_request_with_option(request, options).await.is_err() {
+        let Ok(mut handle) = peer.send_request_with_option(request, options).await else {
             return Err(TransportError::closed());
+        };
+        // rmcp's own response is empty, or answers some other request: only its failure counts.
+        let failed = async {
+            if let Ok(Ok(_)) = (&mut handle.rx).await {
+                std::future::pending().await
+            }
+        };
+        tokio::select! {
+            biased;
+            arrival = &mut self.arrival => arrival.unwrap_or_else(|_| Err(TransportError::lost())),
+            () = failed => self.arrival.try_recv().unwrap_or_else(|_| Err(TransportError::lost())),
         }
-        (&mut self.arrival).await.unwrap_or_else(|_| Err(TransportError::lost()))
     }
 
     /// Ends the request. One that failed is sealed first; then the seal says what the failure proves.
@@ -60,14 +69,15 @@ impl<'a, C: Carrier> UnderWay<'a, C> {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        let delivery = self.carrier.give_up(&self.tap).delivery();
+        let sealed = self.carrier.give_up(&self.tap).delivery();
         // An answer that came before the request was given up stands.
         if let Ok(Ok(answer)) = self.arrival.try_recv() {
             return Ok(answer);
         }
-        Err(match delivery {
-            Delivery::Unsent => error.proven_unsent(),
-            Delivery::Refused | Delivery::Unknown => error.in_doubt(),
+        Err(match (sealed, error.delivery()) {
+            (Delivery::Unsent, _) => error.proven_unsent(),
+            (_, Delivery::Refused) => error,
+            (_, Delivery::Unsent | Delivery::Unknown) => error.in_doubt(),
         })
     }
 }

@@ -3,11 +3,8 @@ use std::{any::Any, fmt, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use rmcp::{
     ClientHandler,
-    model::{
-        CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest, PaginatedRequestParams,
-        ServerPeerInfo, SubscriptionFilter,
-    },
-    service::{ClientLifecycleMode, Peer, PeerRequestOptions, RoleClient, serve_client_with_lifecycle},
+    model::ServerPeerInfo,
+    service::{ClientLifecycleMode, Peer, RoleClient, serve_client_with_lifecycle},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -19,9 +16,9 @@ use super::{
     line_transport::LineTransport, lines::Lines, outbox::Outbox, supervisor::Supervisor, wire::Wire,
 };
 use crate::{
-    CallReply, Cursor, Events, Fence, ToolCall, ToolPage, Transport, TransportError, answer,
-    handshake::handshake_error,
-    request::{Answer, UnderWay},
+    CallReply, Cursor, Events, Fence, ToolCall, ToolPage, Transport, TransportError,
+    handshake::{handshake_error, listen_for_changes},
+    request::{call_tool, list_tools},
 };
 
 /// One live connection over newline-delimited JSON: a child process, or any pair of byte streams.
@@ -113,21 +110,6 @@ impl StdioTransport {
             _service: Box::new(service),
         })
     }
-
-    async fn call(&self, call: &ToolCall) -> Result<CallReply, TransportError> {
-        let mut under_way = UnderWay::begin(&*self.wire, Some(call.clone()))?;
-        // Only a form for rmcp: the line transport writes the frame from the call itself.
-        let mut request = CallToolRequest::new(CallToolRequestParams::new(call.name().to_owned()));
-        request.extensions.insert(under_way.tap());
-        let request = ClientRequest::CallToolRequest(request);
-        let mut options = PeerRequestOptions::no_options();
-        options.meta = call.meta().cloned();
-        let arrival = call.bounded(under_way.arrival(&self.peer, request, options)).await;
-        match under_way.end(arrival.unwrap_or_else(|cut| Err(cut.into())))? {
-            Answer::Result(json) => answer::call_result(&json),
-            Answer::Error(json) => answer::error(&json).map(CallReply::Error),
-        }
-    }
 }
 
 impl Default for Bounds {
@@ -150,44 +132,15 @@ pub(super) fn open(
     (wire, lines)
 }
 
-/// 2026-07-28 servers send `notifications/tools/list_changed` only to those who listen for it.
-fn listen_for_changes(peer: &Peer<RoleClient>) -> Option<JoinHandle<()>> {
-    let server = peer.peer_info()?;
-    let tells = server.capabilities.tools.as_ref()?.list_changed == Some(true);
-    if server.protocol_version.has_initialize() || !tells {
-        return None;
-    }
-    let peer = peer.clone();
-    Some(tokio::spawn(async move {
-        let filter = SubscriptionFilter::builder().tools_list_changed().build();
-        if let Ok(mut subscription) = peer.listen(filter).await {
-            // The reader tells the event; this only keeps the subscription open and empty.
-            while let Ok(Some(_)) = subscription.next().await {}
-        }
-    }))
-}
-
 #[async_trait]
 impl Transport for StdioTransport {
     async fn call_tool(&self, call: ToolCall) -> Result<CallReply, TransportError> {
-        let call = call.started();
-        let reply = self.call(&call).await;
-        reply.map_err(|error| call.or_abort(error))
+        // rmcp needs no arguments: the line transport writes the frame from the call itself.
+        call_tool(&*self.wire, &self.peer, call, None).await
     }
 
     async fn list_tools(&self, cursor: Option<Cursor>) -> Result<ToolPage, TransportError> {
-        let mut under_way = UnderWay::begin(&*self.wire, None)?;
-        let page = cursor
-            .map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.as_str().to_owned())));
-        let mut request = ListToolsRequest { params: page, ..ListToolsRequest::default() };
-        request.extensions.insert(under_way.tap());
-        let request = ClientRequest::ListToolsRequest(request);
-        let arrival = under_way.arrival(&self.peer, request, PeerRequestOptions::no_options());
-        let arrival = timeout(self.list_timeout, arrival).await;
-        match under_way.end(arrival.unwrap_or_else(|_| Err(TransportError::deadline())))? {
-            Answer::Result(json) => answer::tool_page(&json),
-            Answer::Error(json) => Err(TransportError::rejected(answer::error(&json)?.code.0)),
-        }
+        list_tools(&*self.wire, &self.peer, cursor, self.list_timeout).await
     }
 
     fn is_closed(&self) -> bool {

@@ -9,11 +9,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use rmcp::{
-    ClientHandler,
-    model::{ClientConfig, Implementation, ProtocolVersion},
-    service::ClientLifecycleMode,
-};
+use rmcp::{ClientHandler, model::ClientConfig, service::ClientLifecycleMode};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use super::{
@@ -22,7 +18,10 @@ use super::{
     stderr::StderrTail,
     supervisor::Supervisor,
 };
-use crate::{Connector, ServerIdentity, Transport, TransportError};
+use crate::{
+    Connector, ServerIdentity, Transport, TransportError,
+    handshake::{default_client, default_lifecycle},
+};
 
 /// Starts a server as a child process, in a process group of its own.
 ///
@@ -59,20 +58,14 @@ enum Inherit {
 impl StdioConnector {
     /// A server started by this command, looked up in `PATH`. Its environment is ours.
     pub fn new(program: impl Into<OsString>) -> Self {
-        let client = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-        let mut config = ClientConfig::default();
-        config.client_info = client;
         Self {
             program: program.into(),
             arguments: Vec::new(),
             environment: BTreeMap::new(),
             directory: None,
             inherit: Inherit::All,
-            handler: config,
-            lifecycle: ClientLifecycleMode::Auto {
-                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-                legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
-            },
+            handler: default_client(),
+            lifecycle: default_lifecycle(),
             bounds: Bounds::default(),
             grace: Duration::from_secs(2),
             stderr: StderrTail::default(),

@@ -1,10 +1,7 @@
 use std::{io, sync::Arc};
 
 use rmcp::{
-    model::{
-        CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcMessage,
-        Notification, RequestId, RequestMetaObject,
-    },
+    model::{CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, Notification, RequestId},
     service::{RoleClient, TxJsonRpcMessage},
 };
 use tokio::sync::{mpsc, oneshot};
@@ -13,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::outbox::{Outbox, Sent};
 use crate::{
     ToolCall, TransportError,
-    request::{Arrival, CallFrame, Carrier, Extent, Requests, Sorted, Tap},
+    request::{Arrival, Carrier, Extent, Outgoing, Requests, Sorted, Tap},
 };
 
 /// What the two directions of one connection share: the outbox, and the requests under way.
@@ -83,35 +80,19 @@ impl Wire {
 
     /// Takes a message from rmcp: the bytes are accepted, or queued, before this returns.
     pub(super) fn send(&self, message: TxJsonRpcMessage<RoleClient>) -> Sent {
-        let request = match &message {
-            JsonRpcMessage::Request(request) => Some((&request.request, &request.id)),
-            _ => None,
-        };
-        let Some((tap, id, meta)) = request.and_then(|(request, id)| {
-            let extensions = match request {
-                ClientRequest::CallToolRequest(request) => &request.extensions,
-                ClientRequest::ListToolsRequest(request) => &request.extensions,
-                _ => return None,
-            };
-            Some((extensions.get::<Arc<Tap>>()?.clone(), id, extensions.get::<RequestMetaObject>()))
-        }) else {
+        let Some(ours) = Outgoing::of(&message) else {
             return match serde_json::to_vec(&message) {
                 Ok(json) => self.outbox.push(json, None),
                 Err(error) => Sent::Now(Err(error.into())),
             };
         };
-        let token = meta.and_then(RequestMetaObject::get_progress_token);
-        if !self.requests.register(&tap, id, token) {
+        if !ours.register(&self.requests) {
             return Sent::Now(Err(io::ErrorKind::NotConnected.into()));
         }
-        let json = match &tap.call {
-            Some(call) => serde_json::to_vec(&CallFrame::new(call, id, meta)),
-            None => serde_json::to_vec(&message),
-        };
-        match json {
-            Ok(json) => self.outbox.push(json, Some(tap)),
+        match ours.json(&message) {
+            Ok(json) => self.outbox.push(json, Some(ours.tap)),
             Err(error) => {
-                tap.arrive(Err(TransportError::other(error)));
+                ours.tap.arrive(Err(TransportError::other(error)));
                 Sent::Now(Err(io::ErrorKind::InvalidData.into()))
             }
         }

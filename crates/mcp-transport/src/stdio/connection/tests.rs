@@ -1,12 +1,15 @@
 //! Nothing is kept of a request that has ended, here or in rmcp.
 
-use rmcp::model::ClientConfig;
+use rmcp::{
+    model::{CallToolRequest, CallToolRequestParams, ClientConfig, ClientRequest},
+    service::PeerRequestOptions,
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::request::Carrier;
+use crate::request::{Carrier, UnderWay};
 
 /// Answers the handshake, and every call whose name is `answered`; leaves the others in the dark.
 async fn serve(stream: DuplexStream) {

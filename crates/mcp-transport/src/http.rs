@@ -1,0 +1,12 @@
+//! The Streamable HTTP transport (MCP, basic/transports, streamable HTTP), on rmcp's client worker.
+
+mod answer_stream;
+mod body;
+mod client;
+mod connection;
+mod connector;
+mod response;
+
+pub use client::{HttpClient, TokenSource};
+pub use connection::HttpTransport;
+pub use connector::{HttpConnector, InvalidUrl};

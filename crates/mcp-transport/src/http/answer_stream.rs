@@ -1,0 +1,126 @@
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use futures_util::{StreamExt, stream, stream::BoxStream};
+use http::{HeaderName, HeaderValue};
+use rmcp::transport::streamable_http_client::StreamableHttpClient;
+use sse_stream::{Error as SseError, Sse, SseStream};
+
+use super::{
+    client::HttpClient,
+    response::{bounded, is_too_large, pause},
+};
+use crate::{
+    TransportError,
+    request::{Sorted, Tap, nothing_for},
+};
+
+pub(super) type Events = BoxStream<'static, Result<Sse, SseError>>;
+
+/// The event stream that answers one POST, with its resumptions.
+///
+/// rmcp sees one stream without event ids, so it never resumes by itself, which it would do without
+/// bound. What cannot be resumed any more is lost, and said to be so at once.
+pub(super) struct AnswerStream {
+    pub(super) client: HttpClient,
+    pub(super) tap: Arc<Tap>,
+    pub(super) address: Address,
+    pub(super) events: Events,
+    last_event: Option<String>,
+    retry: Option<Duration>,
+    resumes: u32,
+    answered: bool,
+}
+
+/// Where a stream is resumed.
+#[derive(Clone)]
+pub(super) struct Address {
+    pub(super) uri: Arc<str>,
+    pub(super) session: Option<Arc<str>>,
+    pub(super) headers: HashMap<HeaderName, HeaderValue>,
+}
+
+/// The events of a response, each up to a limit in bytes.
+pub(super) fn events_of(response: reqwest::Response, limit: usize) -> Events {
+    SseStream::from_bytes_stream(Box::pin(bounded(response, limit))).boxed()
+}
+
+impl AnswerStream {
+    pub(super) fn new(client: HttpClient, tap: Arc<Tap>, address: Address, events: Events) -> Self {
+        Self { client, tap, address, events, last_event: None, retry: None, resumes: 0, answered: false }
+    }
+
+    pub(super) fn into_events(self) -> Events {
+        stream::unfold(self, |mut stream| async { stream.next().await.map(|event| (Ok(event), stream)) })
+            .boxed()
+    }
+
+    async fn next(&mut self) -> Option<Sse> {
+        while !self.answered && !self.tap.sending().sealed {
+            match self.events.next().await {
+                Some(Ok(event)) => {
+                    if let Some(event) = self.take(event) {
+                        return Some(event);
+                    }
+                }
+                Some(Err(error)) if is_too_large(&error) => {
+                    self.tap.arrive(Err(TransportError::reply_too_large()));
+                    return None;
+                }
+                // Cut or ended without the answer.
+                Some(Err(_)) | None => {
+                    let Some(events) = self.resume().await else {
+                        self.tap.arrive(Err(TransportError::lost()));
+                        return None;
+                    };
+                    self.events = events;
+                }
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, mut event: Sse) -> Option<Sse> {
+        self.last_event = event.id.take().or_else(|| self.last_event.take());
+        self.retry = event.retry.take().map(Duration::from_millis).or(self.retry);
+        let data = event.data.as_deref()?;
+        match self.client.sort(data.as_bytes()) {
+            Sorted::Delivered(id) => {
+                self.answered = true;
+                // A listing goes on to rmcp, which reads the headers that calls need from it.
+                if self.tap.call.is_some() {
+                    event.data = serde_json::to_string(&nothing_for(id)).ok();
+                }
+                Some(event)
+            }
+            Sorted::Request(_) | Sorted::Other => Some(event),
+            Sorted::Stray => None,
+        }
+    }
+
+    /// Asks for the rest of the stream (Last-Event-ID), within the bound on all attempts together.
+    async fn resume(&mut self) -> Option<Events> {
+        let last_event = self.last_event.clone()?;
+        while self.resumes < self.client.max_resumes() {
+            tokio::time::sleep(self.retry.unwrap_or_else(|| pause(self.resumes))).await;
+            self.resumes += 1;
+            let Address { uri, session, headers } = self.address.clone();
+            let token = self.client.token(None).await.ok()?;
+            let resumed = self.client.http().get_stream_with_max_sse_event_size(
+                uri,
+                session,
+                Some(last_event.clone()),
+                token,
+                headers,
+                self.client.max_reply(),
+            );
+            match resumed.await {
+                Ok(events) => return Some(events),
+                // The server may be on its way back.
+                Err(rmcp::transport::streamable_http_client::StreamableHttpError::Client(error))
+                    if error.is_connect() => {}
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+}

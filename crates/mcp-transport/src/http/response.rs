@@ -1,0 +1,93 @@
+use std::{error::Error, io, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt};
+use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
+
+use crate::TransportError;
+
+/// What a failed POST says. Whether its body had left is for the seal to tell.
+pub(super) fn send_error(error: reqwest::Error) -> TransportError {
+    if error.is_connect() || error.is_builder() {
+        TransportError::connect(error.without_url())
+    } else if error.is_timeout() {
+        TransportError::deadline().caused_by(error.without_url())
+    } else {
+        TransportError::connection(error.without_url())
+    }
+}
+
+/// What an HTTP status that brings no answer says of the request.
+pub(super) fn status_error(status: StatusCode, in_session: bool) -> TransportError {
+    match status {
+        StatusCode::NOT_FOUND if in_session => TransportError::session_lost(),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => TransportError::authorisation_required(),
+        status => TransportError::http_status(status.as_u16()),
+    }
+}
+
+pub(super) fn is_of(response: &Response, media_type: &str) -> bool {
+    let value = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes());
+    let essence = value.and_then(|value| value.split(|byte| *byte == b';').next());
+    essence.is_some_and(|essence| essence.trim_ascii().eq_ignore_ascii_case(media_type.as_bytes()))
+}
+
+/// Reads a body up to a limit.
+pub(super) async fn read(response: Response, limit: usize) -> Result<Bytes, TransportError> {
+    if response.content_length().is_some_and(|length| length > limit as u64) {
+        return Err(TransportError::reply_too_large());
+    }
+    let mut body = BytesMut::new();
+    let mut chunks = response.bytes_stream();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(send_error)?;
+        if body.len() + chunk.len() > limit {
+            return Err(TransportError::reply_too_large());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+/// The bytes of an event stream, until one event grows over a limit.
+pub(super) fn bounded(
+    response: Response,
+    limit: usize,
+) -> impl Stream<Item = Result<Bytes, io::Error>> + Send + 'static {
+    let mut event = 0_usize;
+    let mut last = 0_u8;
+    response.bytes_stream().map(move |chunk| {
+        let chunk = chunk.map_err(|error| io::Error::other(error.without_url()))?;
+        for byte in chunk.iter().copied().filter(|byte| *byte != b'\r') {
+            event = if byte == b'\n' && last == b'\n' { 0 } else { event + 1 };
+            last = byte;
+        }
+        if event > limit {
+            Err(io::Error::new(io::ErrorKind::FileTooLarge, EventTooLarge))
+        } else {
+            Ok(chunk)
+        }
+    })
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("an event was larger than the limit")]
+struct EventTooLarge;
+
+/// Whether an error of the event stream comes from [`bounded`]'s limit.
+pub(super) fn is_too_large(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::FileTooLarge)
+        {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// How long to wait before the `n`th attempt to resume a stream, where the server does not say.
+pub(super) fn pause(resumes: u32) -> Duration {
+    Duration::from_millis(100).saturating_mul(2_u32.saturating_pow(resumes)).min(Duration::from_secs(5))
+}

@@ -1,0 +1,62 @@
+use std::{sync::Arc, time::Duration};
+
+use rmcp::{
+    model::{
+        CallToolRequest, CallToolRequestParams, ClientRequest, JsonObject, ListToolsRequest,
+        PaginatedRequestParams,
+    },
+    service::{Peer, PeerRequestOptions, RoleClient},
+};
+use tokio::time::timeout;
+
+use super::{Answer, Carrier, UnderWay};
+use crate::{CallReply, Cursor, ToolCall, ToolPage, TransportError, answer};
+
+/// Makes one attempt over a connection that runs on rmcp.
+///
+/// The arguments are what rmcp needs to see of them: the transport writes the request from the call.
+pub(crate) async fn call_tool(
+    carrier: &impl Carrier,
+    peer: &Peer<RoleClient>,
+    call: ToolCall,
+    arguments: Option<Arc<JsonObject>>,
+) -> Result<CallReply, TransportError> {
+    let call = call.started();
+    let attempt = async {
+        let mut under_way = UnderWay::begin(carrier, Some(call.clone()))?;
+        let mut params = CallToolRequestParams::new(call.name().to_owned());
+        params.arguments = arguments.map(Arc::unwrap_or_clone);
+        let mut request = CallToolRequest::new(params);
+        request.extensions.insert(under_way.tap());
+        let request = ClientRequest::CallToolRequest(request);
+        let mut options = PeerRequestOptions::no_options();
+        options.meta = call.meta().cloned();
+        let arrival = call.bounded(under_way.arrival(peer, request, options)).await;
+        match under_way.end(arrival.unwrap_or_else(|cut| Err(cut.into())))? {
+            Answer::Result(json) => answer::call_result(&json),
+            Answer::Error(json) => answer::error(&json).map(CallReply::Error),
+        }
+    };
+    attempt.await.map_err(|error| call.or_abort(error))
+}
+
+/// Asks for one page of the tools over a connection that runs on rmcp, past its cache.
+pub(crate) async fn list_tools(
+    carrier: &impl Carrier,
+    peer: &Peer<RoleClient>,
+    cursor: Option<Cursor>,
+    within: Duration,
+) -> Result<ToolPage, TransportError> {
+    let mut under_way = UnderWay::begin(carrier, None)?;
+    let page =
+        cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.as_str().to_owned())));
+    let mut request = ListToolsRequest { params: page, ..ListToolsRequest::default() };
+    request.extensions.insert(under_way.tap());
+    let request = ClientRequest::ListToolsRequest(request);
+    let arrival = under_way.arrival(peer, request, PeerRequestOptions::no_options());
+    let arrival = timeout(within, arrival).await;
+    match under_way.end(arrival.unwrap_or_else(|_| Err(TransportError::deadline())))? {
+        Answer::Result(json) => answer::tool_page(&json),
+        Answer::Error(json) => Err(TransportError::rejected(answer::error(&json)?.code.0)),
+    }
+}
