@@ -88,7 +88,7 @@ impl<C: Connector + 'static> Runner<C> {
             return Err(lost);
         }
         if let Some(present) = present {
-            let fence = present.transport().close().await;
+            let fence = present.transport().retire().await;
             self.state()?.fenced(fence);
         }
         let mut pauses = self.reconnect.pauses();

@@ -24,6 +24,8 @@ pub use mcp_discovery::{Catalog, CatalogTool, Discovery, DiscoveryError, PagingD
 pub use mcp_transport::{
     CallReply, CancellationToken, Connector, ToolCall, Transport, TransportError, connector_fn,
 };
+#[cfg(feature = "http")]
+pub use mcp_transport::{HttpConnector, HttpTransport, TokenSource};
 #[cfg(feature = "stdio")]
 pub use mcp_transport::{StdioConnector, StdioTransport};
 pub use replay_policy::{ConservativePolicy, ReplayPolicy, Trust};
