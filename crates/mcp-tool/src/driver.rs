@@ -9,7 +9,9 @@ use std::{
 };
 
 use mcp_discovery::{Catalog, CatalogTool, DiscoveryError, ToolName};
-use mcp_transport::{CallReply, ErrorClass, Guard, ServerIdentity, ToolCall, TransportError, Withdrawn};
+use mcp_transport::{
+    CallReply, ErrorClass, ErrorKind, Guard, ServerIdentity, ToolCall, TransportError, Withdrawn,
+};
 use replay_policy::{Decision, FailedAttempt, Trust};
 use tokio::time::sleep_until;
 use tracing::{Instrument, Span, field::Empty};
@@ -184,7 +186,7 @@ impl Driver<'_> {
         // The caller's abort wins over whatever the connection says.
         let class = if self.call.is_cancelled() { ErrorClass::Abort } else { transport.classify(&error) };
         let failure = bridge::failure(&error, class);
-        if class == ErrorClass::Connection {
+        if class == ErrorClass::Connection || tells_of_a_lost_session(error.kind()) {
             self.shared.discovery.suspect(generation);
         }
         self.span.record("delivery", delivery_code(failure.delivery));
@@ -313,6 +315,11 @@ async fn cancelled(call: &ToolCall) {
         Some(token) => token.cancelled().await,
         None => std::future::pending().await,
     }
+}
+
+/// Servers that lost a session may say so by any status of their own, so the next call asks first.
+fn tells_of_a_lost_session(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::HttpStatus(_))
 }
 
 fn delivery_code(delivery: replay_policy::Delivery) -> &'static str {

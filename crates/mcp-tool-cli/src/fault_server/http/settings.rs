@@ -1,0 +1,94 @@
+//! How a server behaves over Streamable HTTP while nothing goes wrong with a call.
+use super::super::When;
+use super::Response;
+use serde::{Deserialize, Serialize};
+
+/// What holds for a server's HTTP front. Over standard input and output it says nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Http {
+    pub(super) reply: Reply,
+    pub(super) sessions: Sessions,
+    pub(super) standalone: Standalone,
+    pub(super) listens: Option<When>,
+    pub(super) handshake: Option<Response>,
+}
+
+impl Http {
+    /// A server that answers with JSON, keeps sessions and listens at once.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How requests are answered. Default: [`Reply::Json`].
+    pub fn reply(mut self, reply: Reply) -> Self {
+        self.reply = reply;
+        self
+    }
+
+    /// What a session is to this server. Default: [`Sessions::NotFound`].
+    pub fn sessions(mut self, sessions: Sessions) -> Self {
+        self.sessions = sessions;
+        self
+    }
+
+    /// What a GET without `Last-Event-ID` gets. Default: [`Standalone::Refused`].
+    pub fn standalone(mut self, standalone: Standalone) -> Self {
+        self.standalone = standalone;
+        self
+    }
+
+    /// Connections are refused until then, counted from the start of the process. Default: it listens
+    /// at once.
+    pub fn listens(mut self, when: When) -> Self {
+        self.listens = Some(when);
+        self
+    }
+
+    /// What `initialize` and `server/discover` get instead of an answer. Default: an answer.
+    pub fn handshake(mut self, response: Response) -> Self {
+        self.handshake = Some(response);
+        self
+    }
+}
+
+/// How a request is answered. A reply of more than one message is an event stream in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Reply {
+    /// With `application/json`.
+    #[default]
+    Json,
+    /// With an event stream that cannot be resumed. Its head is sent at once.
+    Sse,
+    /// With an event stream that begins with an event id and can be resumed by it.
+    SseWithIds,
+}
+
+/// What a session is to a server. From 2026-07-28 on a request belongs to none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Sessions {
+    /// Each `initialize` makes one, known to this process only; a request with another gets 404, one
+    /// without any 400.
+    #[default]
+    NotFound,
+    /// The same, but another session gets 400, too.
+    BadRequest,
+    /// There are none, and what a client sends is not looked at.
+    Stateless,
+}
+
+/// What a GET without `Last-Event-ID` gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Standalone {
+    /// 405.
+    #[default]
+    Refused,
+    /// An event stream that stays open and carries what belongs to no request.
+    Open,
+}
