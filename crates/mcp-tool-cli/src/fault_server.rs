@@ -5,11 +5,13 @@
 //! is the judge: the server appends a line for each start, call and side effect, and whatever a client
 //! claims about a call can be held against it.
 //!
-//! It speaks raw JSON-RPC, so that it can misbehave in ways that no library lets it.
+//! It speaks raw JSON-RPC, over standard input and output or over hand-written HTTP, so that it can
+//! misbehave in ways that no library lets it.
 
 mod call;
 mod event;
 mod fault;
+mod http;
 mod journal;
 mod ledger;
 mod paging;
@@ -23,6 +25,7 @@ mod tools;
 
 pub use event::{Cancellation, Event, Execution, Exit, Listing, Receipt};
 pub use fault::{Ask, Fault, Stray, When};
+pub use http::{Http, HttpFault, Moment, Reply, Response, Resumed, Sessions, Standalone};
 pub use ledger::{Ledger, Record};
 pub use paging::{Cursors, PageFault};
 pub use scenario::{Ending, Era, Holds, Scenario, Startup};

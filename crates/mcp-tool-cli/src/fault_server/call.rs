@@ -4,7 +4,7 @@ use super::{
     event::{Event, Execution, Receipt},
     fault::Stage,
     protocol::{Protocol, Request},
-    step::{NOBODYS_ID, Step},
+    step::{NOBODYS_ID, Portion, Step},
 };
 use serde_json::{Value, json};
 use std::{
@@ -15,7 +15,7 @@ use std::{
 impl Protocol {
     pub(super) fn call(&mut self, request: &Request) -> io::Result<Vec<Step>> {
         let tool = request.params["name"].as_str().unwrap_or_default();
-        let fault = self.receive(request, tool)?;
+        let fault = self.receive(&request.id, &request.params)?;
         if !self.lister.tools().contains(tool) {
             return Ok(vec![request.error(-32602, format!("unknown tool: {tool}"))]);
         }
@@ -33,15 +33,15 @@ impl Protocol {
     }
 
     /// Enters the call in the ledger, and finds its fault by its place there.
-    fn receive(&mut self, request: &Request, tool: &str) -> io::Result<Option<Fault>> {
+    pub(super) fn receive(&mut self, id: &Value, params: &Value) -> io::Result<Option<Fault>> {
         self.calls += 1;
         let start = self.journal.start();
         self.journal.record(&Event::Received(Receipt {
             start,
             call: self.calls,
-            id: request.id.clone(),
-            tool: tool.to_owned(),
-            arguments: digest(&request.params["arguments"]),
+            id: id.clone(),
+            tool: params["name"].as_str().unwrap_or_default().to_owned(),
+            arguments: digest(&params["arguments"]),
         }))?;
         let of_ledger = self.tally.number_of(start, self.calls)?;
         Ok(self.scenario.fault(of_ledger, self.calls).cloned())
@@ -69,8 +69,8 @@ impl Protocol {
             Fault::DieBeforeCommit | Fault::DieAfterCommit => vec![Step::Die],
             Fault::HangBeforeCommit | Fault::Hang => Vec::new(),
             Fault::CloseStdout => vec![Step::CloseStdout],
-            Fault::DieMidAnswer => vec![cut(answer, |length| length / 2), Step::Die],
-            Fault::DieBeforeNewline => vec![cut(answer, |length| length - 1), Step::Die],
+            Fault::DieMidAnswer => vec![part(answer, Portion::Half), Step::Die],
+            Fault::DieBeforeNewline => vec![part(answer, Portion::AllButTheEnd), Step::Die],
             Fault::DieAfterAnswer => vec![answer, Step::Die],
             Fault::AnswerLate { when } => vec![Step::Wait(when), answer],
             Fault::AnswerTwice => vec![answer.clone(), answer],
@@ -96,6 +96,10 @@ impl Protocol {
                 self.lister.change(tools);
                 vec![answer, self.tools_changed()]
             }
+            Fault::Http(fault) => match answer {
+                Step::Send(answer) => vec![Step::Http(fault, answer)],
+                other => vec![other],
+            },
             Fault::Ask { what } => {
                 let id = format!("ask-{}", self.calls);
                 let question = question(what, &id);
@@ -113,12 +117,9 @@ fn digest(arguments: &Value) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// The first bytes of an answer's line.
-fn cut(answer: Step, length: impl Fn(usize) -> usize) -> Step {
+fn part(answer: Step, portion: Portion) -> Step {
     let Step::Send(message) = answer else { return answer };
-    let mut line = Step::line(&message);
-    line.truncate(length(line.len()));
-    Step::Raw(line)
+    Step::SendPart(message, portion)
 }
 
 fn with_id(answer: Step, id: Value) -> Step {

@@ -12,6 +12,13 @@ pub enum Event {
         /// Its process id.
         pid: u32,
     },
+    /// A process listens for connections over HTTP.
+    Listening {
+        /// The start it belongs to.
+        start: u32,
+        /// The port, on the loopback interface.
+        port: u16,
+    },
     /// A process started a child of its own.
     Grandchild {
         /// The start it belongs to.
@@ -47,6 +54,20 @@ pub enum Event {
         start: u32,
         /// Whether the reply was a result, not an error.
         result: bool,
+    },
+    /// An HTTP GET was read.
+    Get {
+        /// The start it belongs to.
+        start: u32,
+        /// The `Last-Event-ID` after which a stream is to be resumed, none for a new stream.
+        last_event_id: Option<String>,
+    },
+    /// An HTTP DELETE was read.
+    Delete {
+        /// The start it belongs to.
+        start: u32,
+        /// Whether it ended a session of this process.
+        known: bool,
     },
     /// A process ended by itself. One that was killed leaves no such line.
     Exit {

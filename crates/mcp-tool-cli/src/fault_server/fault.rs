@@ -1,6 +1,7 @@
 //! What can go wrong with one `tools/call`.
+use super::{HttpFault, Moment};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::{fs, path::PathBuf, thread, time::Duration};
 
 /// What a server does with one `tools/call` instead of simply running the tool and answering.
 ///
@@ -114,6 +115,14 @@ pub enum Fault {
         /// What is asked.
         what: Ask,
     },
+    /// What only a server over Streamable HTTP can do.
+    Http(HttpFault),
+}
+
+impl From<HttpFault> for Fault {
+    fn from(fault: HttpFault) -> Self {
+        Self::Http(fault)
+    }
 }
 
 /// How far a call comes before its fault strikes.
@@ -138,8 +147,11 @@ impl Fault {
         Self::AnswerIsError { text: LOST_CONNECTION.to_owned() }
     }
 
-    /// The name that the ledger and a scenario's JSON use, such as `die_after_commit`.
+    /// The name that the ledger uses, such as `die_after_commit`.
     pub fn name(&self) -> String {
+        if let Self::Http(fault) = self {
+            return fault.name();
+        }
         match serde_json::to_value(self) {
             Ok(serde_json::Value::String(name)) => name,
             Ok(serde_json::Value::Object(fields)) => fields.keys().cloned().collect(),
@@ -174,7 +186,16 @@ impl Fault {
             | Self::Task
             | Self::ChangeTools { .. }
             | Self::Ask { .. } => Stage::Committed,
+            Self::Http(fault) => match fault.moment() {
+                Moment::BeforeCommit => Stage::Received,
+                Moment::AfterCommit => Stage::Committed,
+            },
         }
+    }
+
+    /// Whether it is about standard input or output itself.
+    pub(super) fn needs_pipes(&self) -> bool {
+        self.stage() == Stage::Reading || matches!(self, Self::CloseStdout)
     }
 }
 
@@ -188,6 +209,20 @@ pub enum When {
     Millis(u64),
     /// As soon as this file exists. The server removes the file, so one file triggers once.
     Trigger(PathBuf),
+}
+
+impl When {
+    pub(super) fn wait(&self) {
+        match self {
+            Self::Millis(millis) => thread::sleep(Duration::from_millis(*millis)),
+            // Removing it tells whether it was there, and lets one file trigger once.
+            Self::Trigger(file) => {
+                while fs::remove_file(file).is_err() {
+                    thread::sleep(Duration::from_millis(2));
+                }
+            }
+        }
+    }
 }
 
 /// A line on standard output that belongs to no request.

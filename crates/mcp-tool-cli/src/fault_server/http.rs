@@ -20,13 +20,13 @@ use super::{
 };
 use exchange::Exchange;
 use request::Request;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{
     collections::HashSet,
-    io::{self, BufReader, Read},
+    io::{self, BufReader},
     net::{Ipv4Addr, TcpListener, TcpStream},
     process::ExitCode,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -41,6 +41,7 @@ pub(super) fn serve(protocol: Protocol, port: u16) -> io::Result<ExitCode> {
         journal: protocol.journal.clone(),
         protocol: Mutex::new(protocol),
         open: Mutex::default(),
+        left_open: Condvar::new(),
         streams: Arc::default(),
     });
     if let Some(when) = scenario.dies {
@@ -70,6 +71,8 @@ struct Front {
     journal: Arc<Journal>,
     protocol: Mutex<Protocol>,
     open: Mutex<Open>,
+    /// A request was left without a response.
+    left_open: Condvar,
     streams: Arc<Streams>,
 }
 
@@ -119,7 +122,9 @@ impl Front {
                 "DELETE" => self.delete(&request, &socket)?,
                 _ => self.respond(&Response::new(405).header("Allow", "GET, POST, DELETE"), &socket)?,
             };
-            if matches!(connection, Connection::Left) {
+            let is_last =
+                request.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
+            if is_last || matches!(connection, Connection::Left) {
                 break;
             }
         }
@@ -132,21 +137,23 @@ impl Front {
         };
         let (steps, id, session) = {
             let mut protocol = self.protocol();
-            let shakes_hands = message.shakes_hands();
-            if let (true, Some(response)) = (shakes_hands, &self.settings.handshake) {
+            let method = message.method.as_deref();
+            let initializes = method == Some("initialize");
+            if let Some(response) = &self.settings.handshake
+                && (initializes || method == Some("server/discover"))
+            {
                 return self.respond(response, &socket);
             }
-            let in_session = !shakes_hands || message.method.as_deref() == Some("server/discover");
-            if in_session && !protocol.is_modern(&message) {
-                if let Some(response) = self.foreign(request) {
-                    protocol.turn_away(&message)?;
-                    return self.respond(&response, &socket);
-                }
+            if !initializes
+                && !protocol.is_modern(&message)
+                && let Some(response) = self.foreign(request)
+            {
+                protocol.turn_away(&message)?;
+                return self.respond(&response, &socket);
             }
-            let is_request = message.method.is_some();
-            let id = message.id.clone().filter(|_| is_request);
-            let session = (message.method.as_deref() == Some("initialize")).then(|| self.new_session());
-            (protocol.take(message)?, id, session.flatten())
+            let id = message.id.clone().filter(|_| method.is_some());
+            let session = if initializes && protocol.speaks_legacy() { self.new_session() } else { None };
+            (protocol.take(message)?, id, session)
         };
         let Some(id) = id else {
             self.respond(&Response::new(202), &socket)?;
@@ -185,26 +192,26 @@ impl Front {
         }
         if !exchange.answered {
             self.open().unanswered.push((id, exchange));
+            self.left_open.notify_all();
             return Ok(Connection::Left);
         }
         exchange.end();
         Ok(Connection::Kept)
     }
 
-    /// Goes on with the request that `steps` answer.
+    /// Goes on with the request that `steps` answer, if they answer one.
     fn resume_unanswered(&self, steps: Vec<Step>) -> io::Result<()> {
-        let answered = |id: &Value| {
-            steps.iter().any(|step| matches!(step, Step::Send(message) if message["id"] == *id))
+        let Some(Step::Send(answer)) = steps.first() else { return Ok(()) };
+        // Its thread may still be writing the question that was replied to.
+        let is_missing = |open: &mut Open| !open.unanswered.iter().any(|(id, _)| *id == answer["id"]);
+        let mut open =
+            self.left_open.wait_while(self.open(), is_missing).unwrap_or_else(PoisonError::into_inner);
+        let Some(index) = open.unanswered.iter().position(|(id, _)| *id == answer["id"]) else {
+            return Ok(());
         };
-        let found = {
-            let mut open = self.open();
-            let index = open.unanswered.iter().position(|(id, _)| answered(id));
-            index.map(|index| open.unanswered.swap_remove(index))
-        };
-        match found {
-            Some((id, exchange)) => self.perform(exchange, id, steps).map(drop),
-            None => Ok(()),
-        }
+        let (id, exchange) = open.unanswered.swap_remove(index);
+        drop(open);
+        self.perform(exchange, id, steps).map(drop)
     }
 
     fn get(&self, request: &Request, socket: TcpStream) -> io::Result<Connection> {
@@ -213,8 +220,9 @@ impl Front {
             start: self.journal.start(),
             last_event_id: last_event_id.map(str::to_owned),
         })?;
-        let is_modern = self.streams_without_session();
-        if let Some(response) = self.foreign(request).filter(|_| !is_modern) {
+        if let Some(response) = self.foreign(request)
+            && !self.protocol().speaks_modern()
+        {
             return self.respond(&response, &socket);
         }
         let mut exchange = Exchange::new(socket, self.streams.clone(), None);
@@ -289,15 +297,69 @@ impl Front {
         Ok(Connection::Kept)
     }
 
-    fn streams_without_session(&self) -> bool {
-        self.protocol().speaks_modern()
-    }
-
     fn protocol(&self) -> MutexGuard<'_, Protocol> {
         self.protocol.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Lets a fault strike that only this front knows.
+fn strike(fault: HttpFault, answer: &Value, mut exchange: Exchange) -> io::Result<Connection> {
+    match fault {
+        HttpFault::Reset(_) => exchange.reset()?,
+        HttpFault::Respond(_, response) => {
+            response.write(exchange.socket(), answer)?;
+            return Ok(Connection::Kept);
+        }
+        HttpFault::JsonCut => exchange.send_part(answer, Portion::Half),
+        HttpFault::SseCut => {
+            exchange.begin_events(Reply::Sse, Resumed::Answer);
+            exchange.send_part(answer, Portion::Half);
+        }
+        HttpFault::SseEnds => {
+            exchange.begin_events(Reply::Sse, Resumed::Answer);
+            exchange.end();
+            return Ok(Connection::Kept);
+        }
+        HttpFault::SseEndsAfterId { resumed } => {
+            exchange.begin_events(Reply::SseWithIds, resumed);
+            exchange.withhold(answer);
+            return Ok(Connection::Kept);
+        }
+    }
+    Ok(Connection::Left)
+}
+
+/// Whether steps lead to just one message, a response.
+fn fits_a_body(steps: &[Step]) -> bool {
+    let mut responses = 0;
+    for step in steps {
+        match step {
+            Step::Send(message) if message.get("method").is_some() => return false,
+            Step::Send(_) | Step::SendPart(..) => responses += 1,
+            Step::Raw(_) => return false,
+            _ => {}
+        }
+    }
+    responses <= 1
+}
+
+fn refusal(status: u16, code: i64, message: &str) -> Response {
+    Response::new(status).rpc_error_without_id(code, message)
+}
+
+/// Takes a port, also one that the last process has only just given up.
+fn bind(port: u16) -> io::Result<TcpListener> {
+    let until = Instant::now() + Duration::from_secs(5);
+    loop {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < until => {
+                thread::sleep(Duration::from_millis(2));
+            }
+            bound => return bound,
+        }
     }
 }

@@ -90,6 +90,11 @@ impl Ledger {
         Ok(self.read()?.pids())
     }
 
+    /// [`Record::ports`] of the ledger as it is now.
+    pub fn ports(&self) -> io::Result<Vec<u16>> {
+        Ok(self.read()?.ports())
+    }
+
     /// [`Record::lists`] of the ledger as it is now.
     pub fn lists(&self) -> io::Result<Vec<Listing>> {
         Ok(self.read()?.lists())
@@ -148,6 +153,27 @@ impl Record {
             Event::Start { pid } | Event::Grandchild { pid, .. } => Some(*pid),
             _ => None,
         })
+    }
+
+    /// The ports on which processes listen over HTTP.
+    pub fn ports(&self) -> Vec<u16> {
+        self.pick(|event| match event {
+            Event::Listening { port, .. } => Some(*port),
+            _ => None,
+        })
+    }
+
+    /// The event ids by which streams were to be resumed.
+    pub fn resumes(&self) -> Vec<String> {
+        self.pick(|event| match event {
+            Event::Get { last_event_id, .. } => last_event_id.clone(),
+            _ => None,
+        })
+    }
+
+    /// How many sessions were ended by a DELETE.
+    pub fn ended_sessions(&self) -> usize {
+        self.pick(|event| matches!(event, Event::Delete { known: true, .. }).then_some(())).len()
     }
 
     /// The protocol revisions that were answered to handshakes.

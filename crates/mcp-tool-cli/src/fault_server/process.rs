@@ -9,7 +9,7 @@ use std::{
     env,
     ffi::OsString,
     fs::File,
-    io,
+    io::{self, Write},
     process::{self, Command, Stdio},
     thread,
     time::Duration,
@@ -33,6 +33,19 @@ pub(super) fn linger(journal: &Journal) -> ! {
     thread::sleep(FORGOTTEN_AFTER);
     let _ = journal.exit(Exit::Forgotten);
     process::exit(DEATH)
+}
+
+/// Writes this many bytes of diagnostics.
+pub(super) fn flood_stderr(bytes: usize) {
+    let line = [[b'.'; 99].as_slice(), b"\n"].concat();
+    let (mut stream, mut left) = (io::stderr().lock(), bytes);
+    while left > 0 {
+        let part = left.min(line.len());
+        if stream.write_all(&line[..part]).is_err() {
+            return;
+        }
+        left -= part;
+    }
 }
 
 /// The life of a server's child.

@@ -31,20 +31,21 @@ pub(super) struct Protocol {
     subscription: Option<Value>,
 }
 
+/// A message of the client.
+#[derive(Deserialize)]
+pub(super) struct Message {
+    pub(super) id: Option<Value>,
+    pub(super) method: Option<String>,
+    #[serde(default)]
+    params: Value,
+    result: Option<Value>,
+}
+
 /// A request of the client.
 pub(super) struct Request {
     pub(super) id: Value,
     pub(super) params: Value,
     modern: bool,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    id: Option<Value>,
-    method: Option<String>,
-    #[serde(default)]
-    params: Value,
-    result: Option<Value>,
 }
 
 impl Protocol {
@@ -98,21 +99,43 @@ impl Protocol {
             let error = json!({"code": -32700, "message": "parse error"});
             return Ok(vec![Step::Send(json!({"jsonrpc": "2.0", "id": null, "error": error}))]);
         };
+        self.take(message)
+    }
+
+    /// The same for a message that was read already.
+    pub(super) fn take(&mut self, message: Message) -> io::Result<Vec<Step>> {
+        let modern = self.is_modern(&message);
         match (message.method, message.id) {
-            (Some(method), Some(id)) => {
-                let version = &message.params["_meta"][VERSION_KEY];
-                let modern = self.scenario.era != Era::Legacy && version == MODERN;
-                self.request(&method, Request { id, params: message.params, modern })
-            }
+            (Some(method), Some(id)) => self.request(&method, Request { id, params: message.params, modern }),
             (Some(method), None) => self.notification(&method, &message.params),
             (None, Some(id)) => self.reply(&id, message.result.is_some()),
             (None, None) => Ok(Vec::new()),
         }
     }
 
+    /// Enters a message in the ledger that a front does not let in.
+    pub(super) fn turn_away(&mut self, message: &Message) -> io::Result<()> {
+        if let (Some("tools/call"), Some(id)) = (message.method.as_deref(), &message.id) {
+            self.receive(id, &message.params)?;
+        }
+        self.journal.fault("turned_away")
+    }
+
+    /// Whether a message is of 2026-07-28, and so of no session.
+    pub(super) fn is_modern(&self, message: &Message) -> bool {
+        self.speaks_modern() && message.params["_meta"][VERSION_KEY] == MODERN
+    }
+
+    pub(super) fn speaks_modern(&self) -> bool {
+        self.scenario.era != Era::Legacy
+    }
+
+    pub(super) fn speaks_legacy(&self) -> bool {
+        self.scenario.era != Era::Modern
+    }
+
     fn request(&mut self, method: &str, request: Request) -> io::Result<Vec<Step>> {
-        let speaks_modern = self.scenario.era != Era::Legacy;
-        let speaks_legacy = self.scenario.era != Era::Modern;
+        let (speaks_modern, speaks_legacy) = (self.speaks_modern(), self.speaks_legacy());
         let is_mute = self.scenario.startup == Some(Startup::NeverAnswers);
         match method {
             "initialize" | "server/discover" if is_mute => Ok(Vec::new()),
@@ -179,11 +202,12 @@ impl Protocol {
         let wanted = request.params["notifications"]["toolsListChanged"] == true;
         let accepted = if wanted { json!({"toolsListChanged": true}) } else { json!({}) };
         self.subscription = wanted.then(|| request.id.clone());
-        vec![Step::Send(json!({
+        let acknowledgement = json!({
             "jsonrpc": "2.0",
             "method": "notifications/subscriptions/acknowledged",
             "params": {"_meta": {SUBSCRIPTION_KEY: request.id}, "notifications": accepted},
-        }))]
+        });
+        vec![Step::Send(acknowledgement), Step::Listen]
     }
 
     pub(super) fn tools_changed(&self) -> Step {
@@ -191,7 +215,7 @@ impl Protocol {
         if let Some(id) = &self.subscription {
             notification["params"] = json!({"_meta": {SUBSCRIPTION_KEY: id}});
         }
-        Step::Send(notification)
+        Step::Announce(notification)
     }
 
     fn list(&mut self, request: &Request) -> io::Result<Vec<Step>> {

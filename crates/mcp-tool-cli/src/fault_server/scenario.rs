@@ -1,6 +1,6 @@
 //! What a fault server is told to do.
 use super::{
-    Fault, ToolSpec, Tools, When,
+    Fault, Http, ToolSpec, Tools, When,
     paging::{Cursors, PageFault},
 };
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,7 @@ pub struct Scenario {
     pub(super) dies: Option<When>,
     pub(super) ending: Ending,
     pub(super) grandchild: Option<Holds>,
+    pub(super) http: Http,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     later: Vec<(u32, Scenario)>,
 }
@@ -89,18 +90,18 @@ impl Scenario {
     ///
     /// A fault that strikes before the call is read waits until all calls before it were read and,
     /// if this process has read none, until it has answered a last page of `tools/list`.
-    pub fn on_call(self, k: u32, fault: Fault) -> Self {
-        self.on(Nth::OfLedger(k), fault)
+    pub fn on_call(self, k: u32, fault: impl Into<Fault>) -> Self {
+        self.on(Nth::OfLedger(k), fault.into())
     }
 
     /// Like [`on_call`](Self::on_call), counted within one process.
-    pub fn on_call_of_start(self, k: u32, fault: Fault) -> Self {
-        self.on(Nth::OfStart(k), fault)
+    pub fn on_call_of_start(self, k: u32, fault: impl Into<Fault>) -> Self {
+        self.on(Nth::OfStart(k), fault.into())
     }
 
     /// What goes wrong with every call that has no fault of its own yet.
-    pub fn on_every_call(self, fault: Fault) -> Self {
-        self.on(Nth::Every, fault)
+    pub fn on_every_call(self, fault: impl Into<Fault>) -> Self {
+        self.on(Nth::Every, fault.into())
     }
 
     fn on(mut self, nth: Nth, fault: Fault) -> Self {
@@ -133,6 +134,12 @@ impl Scenario {
         self
     }
 
+    /// How it behaves over Streamable HTTP. Default: [`Http::new`].
+    pub fn http(mut self, http: Http) -> Self {
+        self.http = http;
+        self
+    }
+
     /// From the `n`th start on, counted from 1 over the ledger, `scenario` holds instead of this one,
     /// as a whole, until a later start has another.
     pub fn from_start(mut self, n: u32, mut scenario: Scenario) -> Self {
@@ -142,7 +149,8 @@ impl Scenario {
         self
     }
 
-    /// The arguments that make a fault server play this scenario and write to `ledger`.
+    /// The arguments that make a fault server play this scenario and write to `ledger`, over standard
+    /// input and output. `--http` and a port after them make it an HTTP server.
     ///
     /// # Panics
     ///
@@ -169,6 +177,11 @@ impl Scenario {
 
     pub(super) fn faults(&self) -> impl Iterator<Item = &Fault> {
         self.calls.iter().map(|(_, fault)| fault)
+    }
+
+    /// The faults of all starts.
+    pub(super) fn all_faults(&self) -> impl Iterator<Item = &Fault> {
+        self.faults().chain(self.later.iter().flat_map(|(_, scenario)| scenario.faults()))
     }
 }
 

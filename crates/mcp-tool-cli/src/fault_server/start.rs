@@ -1,7 +1,8 @@
 //! From the command line to a serving process.
 use super::{
-    Ending, Scenario, Startup,
+    Ending, Fault, Scenario, Startup,
     event::Exit,
+    http,
     journal::Journal,
     process::{self, Rebirth},
     protocol::Protocol,
@@ -17,14 +18,19 @@ use std::{
     sync::Arc,
 };
 
-const USAGE: &str = "usage: fault-server --ledger FILE (--scenario JSON | --scenario-file FILE)";
+const USAGE: &str =
+    "usage: fault-server --ledger FILE (--scenario JSON | --scenario-file FILE) [--http PORT]";
 
-/// Runs a fault server over standard input and output.
+/// Runs a fault server over standard input and output, or over Streamable HTTP.
 ///
 /// `args` are the arguments after the program's name and, where the fault server is a subcommand, after
 /// that: `--ledger FILE` and either `--scenario JSON` or `--scenario-file FILE`, as
-/// [`Scenario::to_args`] makes them. The process starts itself again for some faults, with the very
+/// [`Scenario::to_args`] makes them. With `--http PORT` it serves HTTP on that port of the loopback
+/// interface, on any path; 0 takes a free port, and [`Record::ports`] tells which. It still ends with its
+/// standard input, so that no server outlives a test; give it a pipe. The process starts itself again for some faults, with the very
 /// arguments it has and some more at the end; so they must lead here.
+///
+/// [`Record::ports`]: super::Record::ports
 ///
 /// The exit code is 0 at the end of the input, 2 for wrong arguments, 70 for a death that the scenario
 /// asked for, and 1 when the ledger cannot be written.
@@ -54,13 +60,15 @@ pub(super) struct Resume {
 struct Arguments {
     ledger: PathBuf,
     scenario: Scenario,
+    http: Option<u16>,
     resume: Option<Resume>,
     is_grandchild: bool,
 }
 
 impl Arguments {
     fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
-        let (mut ledger, mut scenario, mut resume, mut is_grandchild) = (None, None, None, false);
+        let (mut ledger, mut scenario, mut http) = (None, None, None);
+        let (mut resume, mut is_grandchild) = (None, false);
         let mut args = args.into_iter();
         while let Some(option) = args.next() {
             let option = option.to_string_lossy().into_owned();
@@ -72,14 +80,22 @@ impl Arguments {
                     let text = fs::read(value()?).map_err(|error| format!("{option}: {error}"))?;
                     scenario = Some(json(&option, &text)?);
                 }
+                "--http" => http = Some(json(&option, value()?.as_encoded_bytes())?),
                 "--resume" => resume = Some(json(&option, value()?.as_encoded_bytes())?),
                 "--grandchild" => is_grandchild = true,
                 _ => return Err(format!("unknown option {option}")),
             }
         }
         let ledger = ledger.ok_or("no --ledger")?;
-        let scenario = scenario.ok_or("no scenario")?;
-        Ok(Self { ledger, scenario, resume, is_grandchild })
+        let scenario: Scenario = scenario.ok_or("no scenario")?;
+        let out_of_place = |fault: &&Fault| match http {
+            Some(_) => fault.needs_pipes(),
+            None => matches!(fault, Fault::Http(_)),
+        };
+        if let Some(fault) = scenario.all_faults().find(out_of_place) {
+            return Err(format!("{} is not possible over this front", fault.name()));
+        }
+        Ok(Self { ledger, scenario, http, resume, is_grandchild })
     }
 }
 
@@ -88,7 +104,7 @@ fn json<T: for<'a> Deserialize<'a>>(option: &str, text: &[u8]) -> Result<T, Stri
 }
 
 fn serve(arguments: Arguments) -> io::Result<ExitCode> {
-    let Arguments { ledger, scenario, resume, .. } = arguments;
+    let Arguments { ledger, scenario, http, resume, .. } = arguments;
     let (journal, resume) = enter(&ledger, resume)?;
     let scenario = scenario.of_start(journal.start());
     let fresh = resume.is_none();
@@ -105,7 +121,11 @@ fn serve(arguments: Arguments) -> io::Result<ExitCode> {
     if let Some(holds) = scenario.grandchild.filter(|_| !reborn_midway) {
         process::start_grandchild(holds, &journal)?;
     }
-    stdio::serve(Protocol::new(scenario, Arc::new(journal), &ledger)?, resume)
+    let protocol = Protocol::new(scenario, Arc::new(journal), &ledger)?;
+    match http {
+        Some(port) => http::serve(protocol, port),
+        None => stdio::serve(protocol, resume),
+    }
 }
 
 fn enter(ledger: &Path, resume: Option<Resume>) -> io::Result<(Journal, Option<Resume>)> {

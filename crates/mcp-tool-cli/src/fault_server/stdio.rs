@@ -1,8 +1,7 @@
 //! The front over standard input and output: one line, one message.
 use super::{
-    Ending, Fault, Startup, When,
+    Ending, Fault, Startup,
     event::Exit,
-    fault::Stage,
     journal::Journal,
     process::{self, Rebirth},
     protocol::Protocol,
@@ -11,12 +10,11 @@ use super::{
 };
 use std::{
     collections::VecDeque,
-    fs::{self, File},
+    fs::File,
     io::{self, BufReader, Read, Write},
     process::ExitCode,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
-    time::Duration,
 };
 
 /// Serves until the end of the input, or until the scenario ends the process.
@@ -107,7 +105,7 @@ impl Front {
     fn wait_out(&self, slot: usize) -> io::Result<()> {
         loop {
             let Some(Step::Wait(when)) = self.waiting()[slot].front().cloned() else { return Ok(()) };
-            wait_for(&when);
+            when.wait();
             // Under the lock, so that a rebirth finds these steps either all due or all done.
             let mut waiting = self.waiting();
             waiting[slot].pop_front();
@@ -119,10 +117,13 @@ impl Front {
 
     fn take(&self, step: Step) -> io::Result<()> {
         match step {
-            Step::Send(message) => self.write(&Step::line(&message)),
+            Step::Send(message) | Step::Announce(message) => self.write(&Step::line(&message)),
+            Step::SendPart(message, portion) => self.write(portion.of(&Step::line(&message))),
+            Step::Listen => {}
+            Step::Http(..) => return Err(io::ErrorKind::Unsupported.into()),
             Step::Raw(bytes) => self.write(&bytes),
-            Step::Diagnose(bytes) => flood(io::stderr().lock(), bytes),
-            Step::Wait(when) => wait_for(&when),
+            Step::Diagnose(bytes) => process::flood_stderr(bytes),
+            Step::Wait(when) => when.wait(),
             Step::Die => process::die(&self.journal),
             Step::StopReading => process::linger(&self.journal),
             Step::CloseStdin => return self.rebirth(Rebirth::WithoutStdin),
@@ -157,30 +158,6 @@ fn next_at_once(steps: &mut VecDeque<Step>) -> Option<Step> {
     }
 }
 
-fn wait_for(when: &When) {
-    match when {
-        When::Millis(millis) => thread::sleep(Duration::from_millis(*millis)),
-        // Removing it tells whether it was there, and lets one file trigger once.
-        When::Trigger(file) => {
-            while fs::remove_file(file).is_err() {
-                thread::sleep(Duration::from_millis(2));
-            }
-        }
-    }
-}
-
-fn flood(mut stream: impl Write, bytes: usize) {
-    let line = [[b'.'; 99].as_slice(), b"\n"].concat();
-    let mut left = bytes;
-    while left > 0 {
-        let part = left.min(line.len());
-        if stream.write_all(&line[..part]).is_err() {
-            return;
-        }
-        left -= part;
-    }
-}
-
 /// The lines of standard input.
 #[derive(Debug)]
 struct Input {
@@ -198,10 +175,7 @@ impl Input {
     fn new(protocol: &Protocol) -> io::Result<Self> {
         // A byte that is taken from the pipe counts as read, so nothing may be taken ahead where a
         // fault leaves bytes behind.
-        let exact = protocol
-            .scenario
-            .faults()
-            .any(|fault| fault.stage() == Stage::Reading || matches!(fault, Fault::CloseStdout));
+        let exact = protocol.scenario.faults().any(Fault::needs_pipes);
         let capacity = if exact { 1 } else { 64 * 1024 };
         Ok(Self { bytes: BufReader::with_capacity(capacity, process::unbuffered_stdin()?) })
     }

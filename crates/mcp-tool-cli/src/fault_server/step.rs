@@ -1,5 +1,5 @@
 //! What a front does for one message: the protocol decides, the front performs.
-use super::{Stray, When};
+use super::{HttpFault, Stray, When};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -9,6 +9,10 @@ use serde_json::{Value, json};
 pub(super) enum Step {
     /// Sends one message.
     Send(Value),
+    /// Sends one message that belongs to no request.
+    Announce(Value),
+    /// Sends the beginning of one message.
+    SendPart(Value, Portion),
     /// Sends bytes as they are.
     Raw(Vec<u8>),
     /// Writes this many bytes of diagnostics, however long that takes.
@@ -23,6 +27,28 @@ pub(super) enum Step {
     CloseStdin,
     /// Gives up receiving without a word.
     StopReading,
+    /// Keeps the way back open for what is announced from now on, where a request has one of its own.
+    Listen,
+    /// Lets a fault of HTTP strike a call that deserves this answer.
+    Http(HttpFault, Value),
+}
+
+/// How much of a message is sent, as it is framed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Portion {
+    /// The first half.
+    Half,
+    /// All but the last byte, which says that it is complete.
+    AllButTheEnd,
+}
+
+impl Portion {
+    pub(super) fn of(self, framed: &[u8]) -> &[u8] {
+        match self {
+            Self::Half => &framed[..framed.len() / 2],
+            Self::AllButTheEnd => &framed[..framed.len().saturating_sub(1)],
+        }
+    }
 }
 
 impl Step {

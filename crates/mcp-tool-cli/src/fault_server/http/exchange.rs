@@ -60,7 +60,7 @@ impl Exchange {
 
     /// Sends one message: as the body, or as an event once an event stream has begun.
     pub(super) fn send(&mut self, message: &Value) {
-        self.answered |= message.get("method").is_none();
+        self.answered |= message.get("result").or(message.get("error")).is_some();
         let text = message.to_string();
         match self.form {
             Form::Json => {

@@ -50,7 +50,8 @@ mod tests {
 
     #[test]
     fn requests_follow_each_other_on_one_connection() {
-        let mut input = &b"POST /mcp HTTP/1.1\r\nContent-LENGTH: 2\r\nA:  b \r\n\r\n{}GET / HTTP/1.1\r\n\r\n"[..];
+        let mut input =
+            &b"POST /mcp HTTP/1.1\r\nContent-LENGTH: 2\r\nA:  b \r\n\r\n{}GET / HTTP/1.1\r\n\r\n"[..];
         let post = Request::read(&mut input).unwrap().unwrap();
         assert_eq!((&*post.method, &*post.body, post.header("a")), ("POST", &b"{}"[..], Some("b")));
         assert_eq!(Request::read(&mut input).unwrap().unwrap().method, "GET");

@@ -1,6 +1,5 @@
 //! How a server behaves over Streamable HTTP while nothing goes wrong with a call.
-use super::super::When;
-use super::Response;
+use super::{super::When, Response};
 use serde::{Deserialize, Serialize};
 
 /// What holds for a server's HTTP front. Over standard input and output it says nothing.
