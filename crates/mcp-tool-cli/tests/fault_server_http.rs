@@ -62,7 +62,8 @@ fn a_healthy_server_serves_a_session_from_its_making_to_its_end() {
     assert_eq!(record.received().iter().map(|call| call.id.clone()).collect::<Vec<_>>(), [2, 3]);
     assert_eq!(record.executions().iter().map(|run| run.id.clone()).collect::<Vec<_>>(), [2]);
     assert_eq!((record.ended_sessions(), record.resumes()), (1, vec![]));
-    assert_eq!((record.faults(), record.exits()), (vec!["turned_away".to_owned()], vec![Exit::Eof]));
+    assert_eq!((record.turned_away(), record.faults()), (vec!["tools/call".to_owned()], vec![]));
+    assert_eq!(record.exits(), [Exit::Eof]);
 }
 
 #[test]
@@ -151,6 +152,9 @@ fn a_modern_server_needs_no_session() {
     let initialize = server.post(&request(3, "initialize", json!({}))).unwrap();
     assert_eq!(initialize.message()["error"]["code"], -32601);
     assert_eq!(server.call(4).unwrap().status, 400);
+    let told = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    assert_eq!(server.post(&told).unwrap().status, 202);
+    assert_eq!(bench.ledger.cancellations().unwrap().len(), 1);
     assert_eq!(bench.ledger.executions().unwrap().len(), 1);
 }
 

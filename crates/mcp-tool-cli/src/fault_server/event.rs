@@ -55,6 +55,14 @@ pub enum Event {
         /// Whether the reply was a result, not an error.
         result: bool,
     },
+    /// A message was read over HTTP that carries no session of this process, and refused. A `tools/call`
+    /// is received, too.
+    TurnedAway {
+        /// The start it belongs to.
+        start: u32,
+        /// Its method, none for a reply.
+        method: Option<String>,
+    },
     /// An HTTP GET was read.
     Get {
         /// The start it belongs to.

@@ -144,10 +144,14 @@ impl Front {
             {
                 return self.respond(response, &socket);
             }
-            if !initializes
-                && !protocol.is_modern(&message)
-                && let Some(response) = self.foreign(request)
-            {
+            // What is no request does not say its revision.
+            let is_request = method.is_some() && message.id.is_some();
+            let needs_session = if is_request || request.header("mcp-session-id").is_some() {
+                !initializes && !protocol.is_modern(&message)
+            } else {
+                !protocol.speaks_modern()
+            };
+            if needs_session && let Some(response) = self.foreign(request) {
                 protocol.turn_away(&message)?;
                 return self.respond(&response, &socket);
             }

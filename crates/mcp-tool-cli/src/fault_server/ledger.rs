@@ -163,6 +163,14 @@ impl Record {
         })
     }
 
+    /// The methods of the messages that were refused for want of a session.
+    pub fn turned_away(&self) -> Vec<String> {
+        self.pick(|event| match event {
+            Event::TurnedAway { method, .. } => Some(method.clone().unwrap_or_default()),
+            _ => None,
+        })
+    }
+
     /// The event ids by which streams were to be resumed.
     pub fn resumes(&self) -> Vec<String> {
         self.pick(|event| match event {

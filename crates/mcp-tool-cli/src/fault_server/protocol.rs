@@ -118,7 +118,8 @@ impl Protocol {
         if let (Some("tools/call"), Some(id)) = (message.method.as_deref(), &message.id) {
             self.receive(id, &message.params)?;
         }
-        self.journal.fault("turned_away")
+        self.journal
+            .record(&Event::TurnedAway { start: self.journal.start(), method: message.method.clone() })
     }
 
     /// Whether a message is of 2026-07-28, and so of no session.
