@@ -243,7 +243,9 @@ impl StreamableHttpClient for HttpClient {
         let token = match (self.token(token).await, &ours) {
             (Ok(token), _) => token,
             (Err(error), Some(ours)) => return Err(told(&ours.tap, error)),
-            (Err(error), None) => return Err(refused(error.kind().code())),
+            (Err(_), None) => {
+                return Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new())));
+            }
         };
         let Some(ours) = ours else {
             let http = self.http();

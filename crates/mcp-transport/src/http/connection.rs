@@ -15,9 +15,10 @@ use tokio::{
     time::timeout,
 };
 
+use super::response::refused_handshake;
 use crate::{
     CallReply, Cursor, Events, Fence, ToolCall, ToolPage, Transport, TransportError,
-    handshake::{handshake_error, listen_for_changes},
+    handshake::listen_for_changes,
     request::{Arrival, Carrier, Extent, Requests, Tap, call_tool, list_tools},
 };
 
@@ -69,7 +70,7 @@ impl HttpTransport {
         let shaking_hands = serve_client_with_lifecycle(handler, worker, lifecycle);
         let mut service = match timeout(session.connect_timeout, shaking_hands).await {
             Ok(Ok(service)) => service,
-            Ok(Err(error)) => return Err(handshake_error(error)),
+            Ok(Err(error)) => return Err(refused_handshake(error)),
             Err(_) => return Err(TransportError::connect_timeout()),
         };
         let peer = service.peer().clone();

@@ -3,8 +3,9 @@ use std::{error::Error, io, time::Duration};
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
+use rmcp::{service::ClientInitializeError, transport::streamable_http_client::StreamableHttpError};
 
-use crate::TransportError;
+use crate::{TransportError, handshake::handshake_error};
 
 /// What a failed POST says. Whether its body had left is for the seal to tell.
 pub(super) fn send_error(error: reqwest::Error) -> TransportError {
@@ -24,6 +25,32 @@ pub(super) fn status_error(status: StatusCode, in_session: bool) -> TransportErr
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => TransportError::authorisation_required(),
         status => TransportError::http_status(status.as_u16()),
     }
+}
+
+/// What a handshake says that an HTTP response has ended. One that says "later" is a server that cannot
+/// be reached yet; another will not change its mind.
+pub(super) fn refused_handshake(error: ClientInitializeError) -> TransportError {
+    let response = match &error {
+        ClientInitializeError::TransportError { error, .. } => error.error.downcast_ref(),
+        _ => None,
+    };
+    let told = match response {
+        Some(StreamableHttpError::<reqwest::Error>::AuthRequired(_))
+        | Some(StreamableHttpError::InsufficientScope(_)) => TransportError::authorisation_required(),
+        Some(StreamableHttpError::HttpStatus(response)) if !matches!(response.status, 429 | 502..=504) => {
+            TransportError::http_status(response.status)
+        }
+        Some(
+            StreamableHttpError::UnexpectedContentType(_) | StreamableHttpError::UnexpectedServerResponse(_),
+        ) => return TransportError::handshake(error),
+        _ => {
+            return match error {
+                ClientInitializeError::LegacyFallbackFailed { fallback, .. } => refused_handshake(*fallback),
+                error => handshake_error(error),
+            };
+        }
+    };
+    told.caused_by(error).proven_unsent()
 }
 
 pub(super) fn is_of(response: &Response, media_type: &str) -> bool {
