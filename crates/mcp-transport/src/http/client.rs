@@ -249,8 +249,10 @@ impl StreamableHttpClient for HttpClient {
         };
         let Some(ours) = ours else {
             let http = self.http();
-            let posted =
-                http.post_message_with_response_limits(uri, message, session, token, headers, limits).await?;
+            let posted = http
+                .post_message_with_response_limits(uri, message, session, token, headers, limits)
+                .await
+                .map_err(without_url)?;
             return Ok(match posted {
                 StreamableHttpPostResponse::Sse(events, session) => {
                     StreamableHttpPostResponse::Sse(self.observe(events), session)
