@@ -1,6 +1,6 @@
 //! The reading of answers: what the server said, without judging it.
 
-#[cfg(feature = "stdio")]
+#[cfg(any(feature = "http", feature = "stdio"))]
 use rmcp::model::ErrorData;
 use rmcp::model::{CallToolResult, ServerResult};
 use serde::Deserialize;
@@ -71,7 +71,7 @@ fn empty_result(json: &RawValue) -> Option<CallToolResult> {
 }
 
 /// The `error` of a JSON-RPC answer.
-#[cfg(feature = "stdio")]
+#[cfg(any(feature = "http", feature = "stdio"))]
 pub(crate) fn error(json: &RawValue) -> Result<ErrorData, TransportError> {
     serde_json::from_str(json.get()).map_err(TransportError::invalid_reply)
 }

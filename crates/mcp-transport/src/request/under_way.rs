@@ -52,7 +52,7 @@ impl<'a, C: Carrier> UnderWay<'a, C> {
         // rmcp's own response is empty, or answers some other request: only its failure counts.
         let failed = async {
             if let Ok(Ok(_)) = (&mut handle.rx).await {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         };
         tokio::select! {
