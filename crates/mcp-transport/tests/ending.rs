@@ -100,7 +100,9 @@ async fn closing_ends_the_calls_in_flight_and_both_streams() {
         async move { transport.call_tool(ToolCall::new("put")).await }
     });
     let request = server.expect("tools/call").await;
+    assert_eq!(format!("{transport:?}"), "StdioTransport { closed: false, .. }");
     transport.close().await;
+    assert_eq!(format!("{transport:?}"), "StdioTransport { closed: true, .. }");
     let error = call.await.unwrap().unwrap_err();
     assert_eq!((error.class(), error.delivery()), (ErrorClass::Connection, Delivery::Unknown));
     assert_eq!(server.line().await, None);
