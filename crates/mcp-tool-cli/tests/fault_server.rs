@@ -588,6 +588,7 @@ fn a_server_that_goes_on_as_another_image_has_one_child() {
     let bench = Bench::new();
     let scenario = put().ending(Ending::AtKill).grandchild(Holds::Nothing).on_call(1, Fault::CloseStdout);
     let mut server = bench.ready(&scenario);
+    assert_eq!(bench.ledger.pids().unwrap().len(), 2);
     server.call("a");
     assert_eq!(server.line(), None);
     server.call("b");
