@@ -184,4 +184,7 @@ fn debug_prints_no_content() {
     assert!(!text.contains(secret), "{text}");
     assert!(!text.contains(&"n".repeat(129)), "{text}");
     assert!(text.contains(&"n".repeat(128)), "{text}");
+    for shown in ["Catalog {", "CatalogTool {", "hints: Some", "Quarantined {", "AmbiguousTool("] {
+        assert!(text.contains(shown), "{shown} in {text}");
+    }
 }

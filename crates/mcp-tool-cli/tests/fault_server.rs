@@ -584,6 +584,19 @@ fn a_grandchild_lives_in_the_group_and_holds_what_it_inherited() {
 }
 
 #[test]
+fn a_server_that_goes_on_as_another_image_has_one_child() {
+    let bench = Bench::new();
+    let scenario = put().ending(Ending::AtKill).grandchild(Holds::Nothing).on_call(1, Fault::CloseStdout);
+    let mut server = bench.ready(&scenario);
+    assert_eq!(bench.ledger.pids().unwrap().len(), 2);
+    server.call("a");
+    assert_eq!(server.line(), None);
+    server.call("b");
+    let record = bench.wait(|record| record.executions().len() == 2);
+    assert_eq!((record.starts().len(), record.pids().len()), (1, 2));
+}
+
+#[test]
 fn each_era_answers_its_own_handshake() {
     let discover = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}});
     for (era, legacy, modern) in

@@ -1,7 +1,9 @@
 //! Translates between the words of the layers. The matches are exhaustive on purpose: when a layer grows
 //! a word, the compiler points here.
 
-use mcp_discovery::{Catalog, CatalogTool, DeclaredHints, DiscoveryError, DiscoveryErrorKind, Hint};
+use mcp_discovery::{
+    Catalog, CatalogTool, ConnectionId, DeclaredHints, DiscoveryError, DiscoveryErrorKind, Hint,
+};
 use mcp_transport::{Delivery as Sent, ErrorClass, Fence as Closed, ServerIdentity, TransportError};
 use replay_policy::{Definition, Delivery, Fence, HintForm, Hints};
 
@@ -24,19 +26,24 @@ fn delivery(delivery: Sent) -> Delivery {
 }
 
 /// What a catalog says of the server that the invocation began with and of the tool it was made for.
+///
+/// `lost` is the connection of the attempt that failed. What is known of another one, between that and
+/// this, says nothing about the attempt.
 pub(crate) fn listed(
     catalog: &Catalog,
     began_with: &ServerIdentity,
     name: &str,
     held: Option<&CatalogTool>,
+    lost: Option<ConnectionId>,
 ) -> Listed {
+    let fenced = lost.is_some_and(|lost| lost.next() == catalog.connection());
     Listed {
         server: if catalog.identity() == began_with { Server::Same } else { Server::Changed },
         tool: catalog.tool(name).map(|tool| ListedTool {
             hints: hints(tool.hints()),
             definition: held.map_or(Definition::Same, |held| definition(held, tool)),
         }),
-        fence: catalog.predecessor_fence().map_or(Fence::None, fence),
+        fence: catalog.predecessor_fence().filter(|_| fenced).map_or(Fence::None, fence),
     }
 }
 

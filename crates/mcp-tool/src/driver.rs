@@ -126,7 +126,8 @@ impl Driver<'_> {
             let trust = self.shared.trust.trust(&self.shared.name, &identity);
             (identity, trust)
         });
-        let listed = bridge::listed(&catalog, identity, self.call.name(), self.held.as_ref());
+        let lost = self.catalog.as_ref().map(|catalog| catalog.connection());
+        let listed = bridge::listed(&catalog, identity, self.call.name(), self.held.as_ref(), lost);
         if self.held.is_none() {
             self.held = catalog.tool(self.call.name()).cloned();
         }

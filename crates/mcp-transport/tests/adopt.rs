@@ -251,6 +251,7 @@ async fn behind_a_blocked_writer_a_call_and_the_close_end_by_their_bounds() {
 #[tokio::test(start_paused = true)]
 async fn closing_ends_the_calls_in_flight_and_the_service() {
     let (adopted, mut server) = adopt().await;
+    assert_eq!(format!("{adopted:?}"), "AdoptedService { closed: false, .. }");
     let closing = async {
         server.expect("tools/call").await;
         tokio::join!(adopted.close(), adopted.close());

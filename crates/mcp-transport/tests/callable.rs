@@ -21,6 +21,7 @@ async fn a_callable_runs_under_the_bounds_of_the_call() {
     let withdrawn = ToolCall::new("put").with_guard(Guard::new(|| Err(Withdrawn)));
     assert_eq!(transport.call_tool(withdrawn).await.unwrap_err().delivery(), Delivery::Unsent);
     assert!(!transport.is_closed());
+    assert_eq!(format!("{transport:?}"), "Callable { closed: false, .. }");
     assert!(transport.list_tools(None).await.is_ok());
 }
 

@@ -48,7 +48,8 @@ async fn the_end_of_the_stream_fails_a_thousand_calls_in_flight_at_once() {
     assert_eq!(events.next().await, Event::Closed);
     assert_eq!(began.elapsed(), Duration::ZERO, "rmcp is still draining");
     assert!(transport.is_closed());
-    assert_eq!(transport.events().next().await, Event::Closed, "whoever asks later is told, too");
+    let told = tokio::time::timeout(Duration::from_secs(1), async { transport.events().next().await }).await;
+    assert_eq!(told, Ok(Event::Closed), "whoever asks later is told, too");
     let error = transport.call_tool(put()).await.unwrap_err();
     assert_eq!((error.kind().code(), error.delivery()), ("connection_closed", Delivery::Unsent));
     assert_eq!(transport.close().await, Fence::None);
@@ -100,7 +101,9 @@ async fn closing_ends_the_calls_in_flight_and_both_streams() {
         async move { transport.call_tool(ToolCall::new("put")).await }
     });
     let request = server.expect("tools/call").await;
+    assert_eq!(format!("{transport:?}"), "StdioTransport { closed: false, .. }");
     transport.close().await;
+    assert_eq!(format!("{transport:?}"), "StdioTransport { closed: true, .. }");
     let error = call.await.unwrap().unwrap_err();
     assert_eq!((error.class(), error.delivery()), (ErrorClass::Connection, Delivery::Unknown));
     assert_eq!(server.line().await, None);

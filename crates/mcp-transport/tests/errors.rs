@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use mcp_transport::{
-    CallReply, Delivery, ErrorClass, ToolCall, ToolPage, TransportError,
+    CallReply, Delivery, ErrorClass, Guard, ToolCall, ToolPage, TransportError,
     rmcp::model::{CallToolResult, ContentBlock, ErrorData},
 };
 
@@ -85,12 +85,14 @@ fn errors_calls_and_replies_can_be_shared_and_show_no_content() {
     let result = CallToolResult::success(vec![ContentBlock::text(CANARY)]);
     let error = CallReply::from(ErrorData::internal_error(CANARY, None));
     let page = ToolPage::default().with_next(CANARY);
-    for text in [
-        format!("{call:?}"),
-        format!("{:?}", CallReply::from(result)),
-        format!("{error:?}"),
-        format!("{page:?}"),
+    let guard = Guard::new(|| Ok(()));
+    for (text, shown) in [
+        (format!("{call:?}"), "put"),
+        (format!("{:?}", CallReply::from(result)), "is_error: Some(false)"),
+        (format!("{error:?}"), "-32603"),
+        (format!("{page:?}"), "bytes"),
+        (format!("{guard:?}"), "Guard"),
     ] {
-        assert!(!text.contains("canary"), "{text}");
+        assert!(text.contains(shown) && !text.contains("canary"), "{text}");
     }
 }

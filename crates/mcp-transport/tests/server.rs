@@ -15,6 +15,8 @@ use tokio::io::{AsyncBufReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStr
 
 /// More than a test leaves unread, unless it is about that.
 pub(crate) const ROOM: usize = 256 * 1024;
+/// Longer than anybody here waits for anything: a test fails then, instead of hanging.
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// On the paused clock this passes only when every task is waiting for something else.
 const A_MOMENT: Duration = Duration::from_millis(1);
 
@@ -118,7 +120,8 @@ impl Server {
 
     /// The next line as it came, or none when the client has closed its side.
     pub(crate) async fn line(&mut self) -> Option<String> {
-        self.lines.next_line().await.expect("an in-memory stream does not fail")
+        let line = tokio::time::timeout(A_DAY, self.lines.next_line()).await;
+        line.expect("something comes").expect("an in-memory stream does not fail")
     }
 
     /// The next message, which must have this method.

@@ -2,8 +2,8 @@ use std::{ffi::OsString, io, path::PathBuf, sync::Arc, time::Duration};
 
 use mcp_tool::{
     Answer, CancellationToken, Client, Observer, Outcome, StdioConnector, ToolCall, ToolError, TrustSource,
+    mcp_transport::Event,
 };
-
 use tokio::time::Instant;
 
 use crate::fault_server::{Ledger, Record, Scenario};
@@ -87,15 +87,17 @@ impl Row {
         let call = ToolCall::new("put").with_argument("key", "the call").with_cancellation(token.clone());
         let result = match self.course {
             Course::Call => client.call(call).await,
-            Course::CallAfterIdleDeath => {
-                match client.call(ToolCall::new("put").with_argument("key", "the call before")).await {
-                    Ok(_) => {
-                        wait_for(&ledger, |record| !record.exits().is_empty()).await?;
-                        client.call(call).await
-                    }
-                    failed => failed,
+            Course::CallAfterIdleDeath => match client.catalog().await {
+                Ok(catalog) => {
+                    let mut events = catalog.transport().events();
+                    let before = ToolCall::new("put").with_argument("key", "the call before");
+                    client.call(before).await.map_err(io::Error::other)?;
+                    // Until it is known here: before that, the call could still land in the pipe.
+                    while events.next().await != Event::Closed {}
+                    client.call(call).await
                 }
-            }
+                Err(_) => client.call(call).await,
+            },
             Course::Cancel => {
                 let cancelling = async {
                     let ran = wait_for(&ledger, |record| !record.executions().is_empty()).await;

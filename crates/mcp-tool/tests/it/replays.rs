@@ -95,3 +95,42 @@ async fn a_server_that_does_not_come_back_leaves_the_outcome_unknown() {
     assert_eq!(first, Some("connection_lost"), "the failed reconnect does not hide the first failure");
     assert_eq!(server.calls(), [1]);
 }
+
+#[tokio::test]
+async fn the_policy_learns_the_fence_of_the_very_connection_that_was_lost() {
+    use mcp_tool::{
+        mcp_discovery::{Catalog, ConnectionId, Generation, MockDiscovery},
+        mcp_transport::{self, ScriptedTransport},
+        replay_policy::{Checkpoint, Fence, ReplayPolicy},
+    };
+    use std::sync::{Arc, Mutex};
+
+    let (first, second, third) =
+        (ConnectionId::FIRST, ConnectionId::FIRST.next(), ConnectionId::FIRST.next().next());
+    for (now, seen) in [(first, Fence::None), (second, Fence::GroupGone), (third, Fence::None)] {
+        let listed = |generation, transport, connection| {
+            Arc::new(
+                Catalog::new(generation, transport)
+                    .with_tool(put(idempotent()))
+                    .with_connection(connection)
+                    .with_predecessor_fence(mcp_transport::Fence::GroupGone),
+            )
+        };
+        let before = listed(Generation::FIRST, life(idempotent()).lose(), first);
+        let after = listed(Generation::FIRST.next(), ScriptedTransport::new(), now);
+        let mut discovery = MockDiscovery::new();
+        discovery.expect_catalog().return_once(move || Ok(before));
+        discovery.expect_suspect().return_const(());
+        discovery.expect_rebuild().return_once(move |_| Ok(after));
+        let fences = Arc::new(Mutex::new(Vec::new()));
+        let noted = fences.clone();
+        let policy = policy_fn(move |attempt| {
+            noted.lock().unwrap().push((attempt.checkpoint(), attempt.fence()));
+            ConservativePolicy::default().decide(attempt)
+        });
+        let client = mcp_tool::Client::with_discovery("files", discovery).trust(Trust::BOTH).policy(policy);
+        client.build().call(ToolCall::new("put")).await.unwrap();
+        let expected = [(Checkpoint::BeforeReconnect, Fence::None), (Checkpoint::BeforeReplay, seen)];
+        assert_eq!(*fences.lock().unwrap(), expected, "{now:?}");
+    }
+}

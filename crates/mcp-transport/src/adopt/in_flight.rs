@@ -129,7 +129,8 @@ mod tests {
         let service = serve_directly(ClientConfig::default(), Gone, None);
         let service = AdoptedService::new(service);
         let mut in_flight = InFlight::new(&service, RequestId::Number(7), Box::pin(pending()));
-        let error = in_flight.answered().await.unwrap_err();
+        let answered = tokio::time::timeout(LOOK * 4, in_flight.answered()).await;
+        let error = answered.expect("it is noticed").unwrap_err();
         assert_eq!((error.class(), error.delivery()), (ErrorClass::Connection, Delivery::Unknown));
     }
 

@@ -9,7 +9,10 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex}
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::request::{Carrier, UnderWay};
+use crate::{
+    request::{Carrier, UnderWay},
+    stdio::outbox::Sent,
+};
 
 /// Answers the handshake, and every call whose name is `answered`; leaves the others in the dark.
 async fn serve(stream: DuplexStream) {
@@ -86,8 +89,19 @@ async fn rmcp_forgets_a_request_that_was_answered_or_given_up() {
             transport.wire.give_up(&tap);
         }
         // rmcp drops what it keeps for a request when it hands over the response.
-        assert!(handle.await_response().await.is_ok(), "{name}");
+        let response = timeout(Duration::from_secs(3_600), handle.await_response());
+        assert!(matches!(response.await, Ok(Ok(_))), "{name}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_was_given_up_cannot_be_sent_any_more_wherever_it_is() {
+    let transport = connect().await;
+    let (tap, _arrival) = transport.wire.open(Some(ToolCall::new("put"))).unwrap();
+    assert_eq!(transport.wire.give_up(&tap).delivery(), crate::Delivery::Unsent);
+    // It was on its way from rmcp's queue to the outbox.
+    assert!(matches!(transport.wire.outbox.push(b"{}".to_vec(), Some(tap)), Sent::Now(Err(_))));
+    assert_eq!(transport.wire.kept(), 0);
 }
 
 #[tokio::test(start_paused = true)]
