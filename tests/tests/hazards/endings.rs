@@ -12,6 +12,7 @@ use crate::{
     bench::{Bench, gone, runs},
     listings::put_tool,
     raw, shows,
+    waiting::long_put,
 };
 
 #[tokio::test]
@@ -57,8 +58,7 @@ async fn r18_closing_does_not_wait_for_a_server_that_stopped_reading() {
     transport.list_tools(None).await.unwrap();
     bench.wait(|record| record.faults() == ["stop_reading"]).await;
     let other = transport.clone();
-    let long = ToolCall::new("put").with_argument("text", "x".repeat(4 << 20));
-    let stuck = tokio::spawn(async move { other.call_tool(long).await });
+    let stuck = tokio::spawn(async move { other.call_tool(long_put("a")).await });
     pause();
     sleep(A_MOMENT).await;
     resume();

@@ -35,8 +35,6 @@ mod listings;
 mod raw;
 mod replies;
 mod standstill;
-#[path = "../bench/stdin.rs"]
-mod stdin;
 mod waiting;
 
 use std::time::Duration;

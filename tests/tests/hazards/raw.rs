@@ -40,6 +40,6 @@ pub(crate) fn put(key: &str) -> CallToolRequestParams {
 /// The same with so much text that it does not fit into a pipe.
 pub(crate) fn long_put(key: &str) -> CallToolRequestParams {
     let mut params = put(key);
-    params.arguments.get_or_insert_default().insert("text".to_owned(), Value::from("x".repeat(4 << 20)));
+    params.arguments.get_or_insert_default().insert("text".to_owned(), Value::from("x".repeat(256 << 10)));
     params
 }

@@ -152,8 +152,9 @@ fn put() -> Scenario {
     Scenario::new().tool(put_tool())
 }
 
-fn long_put(key: &str) -> ToolCall {
-    ToolCall::new("put").with_argument("key", key).with_argument("text", "x".repeat(4 << 20))
+/// A call that does not fit into a pipe.
+pub(crate) fn long_put(key: &str) -> ToolCall {
+    ToolCall::new("put").with_argument("key", key).with_argument("text", "x".repeat(256 << 10))
 }
 
 fn stopped_reading(record: &Record) -> bool {

@@ -28,17 +28,16 @@ pub(crate) fn complaints(row: Row, seen: &Seen) -> Option<String> {
 
 /// What holds whatever the fault, the hints and the trust are. Does not ask the oracle for the outcome.
 fn broken_invariants(row: Row, seen: &Seen) -> Vec<&'static str> {
-    let Seen { outcome, second_attempts, record } = seen;
+    let Seen { outcome, earlier_unknown, second_attempts, record } = seen;
     let executions_of =
         |key: &str| record.executions().iter().filter(|execution| execution.key == key).count() as u32;
     let (first, second) = (executions_of("first"), executions_of("second"));
     let has_permission = oracle::denial(row.hints, row.trust).is_none();
-    let struck = match row.fault.in_ledger() {
-        Some(fault) => record.faults().iter().any(|struck| struck == fault),
-        None => true,
-    };
+    let strikes = row.fault.strikes("".as_ref()).map(|fault| fault.name());
+    let struck = strikes.is_none_or(|fault| record.faults().contains(&fault));
     let in_doubt = matches!(outcome.end, End::Unknown(_));
     let starts_nothing = has_permission || !in_doubt || outcome.starts == 1;
+    let says_so = earlier_unknown.is_none_or(|unknown| unknown == (outcome.replays > 0));
     let rules = [
         ("no ledger, no row", !record.starts().is_empty()),
         ("the fault struck", struck),
@@ -49,6 +48,7 @@ fn broken_invariants(row: Row, seen: &Seen) -> Vec<&'static str> {
         ("a result means that it ran", !matches!(outcome.end, End::Result(_)) || first >= 1),
         ("requests read ≤ attempts", outcome.received <= outcome.attempts + second_attempts),
         ("attempts = 1 + replays", outcome.attempts == outcome.replays + u32::from(outcome.attempts > 0)),
+        ("an answer to a replay says that the call may have run before", says_so),
         ("nothing else ran", first + second == outcome.executions),
         ("an id is used once on its connection", ids_are_unique(record)),
         ("a call follows a listing of its process", listed_before_called(record)),

@@ -11,9 +11,8 @@ mod bench;
 mod judge;
 mod oracle;
 mod row;
+mod scenario;
 mod stage;
-#[path = "../bench/stdin.rs"]
-mod stdin;
 
 use row::{Era, Fault, Hints, Path, Row, Trust};
 use tokio::{sync::Semaphore, task::JoinSet};

@@ -21,12 +21,13 @@ use crate::{
     bench::{Bench, PATIENCE, until},
     oracle::{End, Outcome, RETRIES},
     row::{Fault, Path, Row, Trust},
-    stdin,
 };
 
 /// What was seen of a row.
 pub(crate) struct Seen {
     pub(crate) outcome: Outcome,
+    /// Whether the first call's answer says that an earlier attempt may have run; none without an answer.
+    pub(crate) earlier_unknown: Option<bool>,
     /// The attempts of the second call.
     pub(crate) second_attempts: u32,
     pub(crate) record: Record,
@@ -34,8 +35,8 @@ pub(crate) struct Seen {
 
 /// For calls that run out of time. Long enough for a busy machine to have sent them.
 const SHORT: Duration = Duration::from_secs(1);
-/// More than any pipe holds.
-const LONG_ARGUMENT: usize = 4 << 20;
+/// More than a pipe holds.
+const LONG: usize = 256 << 10;
 
 pub(crate) async fn play(row: Row) -> Seen {
     let bench = Bench::new(&row.to_string());
@@ -58,7 +59,8 @@ pub(crate) async fn play(row: Row) -> Seen {
         executions: record.executions().len() as u32,
         starts: record.starts().len() as u32,
     };
-    Seen { outcome, second_attempts: second.map_or(0, |second| second.attempts), record }
+    let second_attempts = second.map_or(0, |second| second.attempts);
+    Seen { outcome, earlier_unknown: first.earlier_unknown, second_attempts, record }
 }
 
 /// What one call brought.
@@ -67,6 +69,7 @@ struct Call {
     attempts: u32,
     replays: u32,
     unsent: u32,
+    earlier_unknown: Option<bool>,
 }
 
 fn told(outcome: Result<Answer, ToolError>) -> Call {
@@ -84,6 +87,7 @@ fn told(outcome: Result<Answer, ToolError>) -> Call {
             attempts: answer.attempts,
             replays: answer.replays,
             unsent: answer.unsent,
+            earlier_unknown: Some(answer.earlier_unknown),
         },
         Err(error) => Call {
             end: match error.outcome() {
@@ -93,6 +97,7 @@ fn told(outcome: Result<Answer, ToolError>) -> Call {
             attempts: error.attempts(),
             replays: error.replays(),
             unsent: error.unsent(),
+            earlier_unknown: None,
         },
     }
 }
@@ -139,9 +144,6 @@ impl Stage {
                 fs::write(&self.trigger, "").unwrap();
                 events.next().await;
             }
-            Fault::CloseStdin | Fault::UnsentAndTrustWithdrawn | Fault::UnsentAndToolChanged => {
-                stdin::is_closed(bench).await;
-            }
             Fault::DieBeforeReading => {
                 bench.wait(|record| record.faults() == ["die_unread"]).await;
             }
@@ -154,12 +156,16 @@ impl Stage {
 
     fn first_call(&self) -> ToolCall {
         let call = ToolCall::new("put").with_argument("key", "first");
+        let long = || call.clone().with_argument("text", "x".repeat(LONG));
         match self.row.fault {
             Fault::Hang | Fault::LateAnswer | Fault::WrongId | Fault::StopReading => {
                 call.with_deadline(SHORT)
             }
-            Fault::StopReadingLongCall => {
-                call.with_argument("text", "x".repeat(LONG_ARGUMENT)).with_deadline(SHORT)
+            Fault::StopReadingLongCall => long().with_deadline(SHORT),
+            // A pipe that nobody reads takes a short call as long as anybody has the other end, were it a
+            // process of another row that is just being started.
+            Fault::CloseStdin | Fault::UnsentAndTrustWithdrawn | Fault::UnsentAndToolChanged => {
+                long().with_deadline(PATIENCE)
             }
             _ => call.with_deadline(PATIENCE),
         }
