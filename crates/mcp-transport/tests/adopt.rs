@@ -269,7 +269,15 @@ async fn closing_a_shared_service_leaves_the_hosts_own_use_of_it_alone() {
     let service = tokio::join!(connecting, server.shake_hands()).0.unwrap();
     let shared = AdoptedService::from_peer(service.peer().clone());
     assert!(tokio::join!(shared.call_tool(put()), server.serve_one("ours")).0.is_ok());
-    shared.close().await;
+    let began = Instant::now();
+    let closing = async {
+        server.expect("tools/call").await;
+        shared.close().await;
+        server.expect("notifications/cancelled").await;
+    };
+    let (ended, ()) = tokio::join!(shared.call_tool(put()), closing);
+    assert_eq!(ended.unwrap_err().class(), ErrorClass::Connection);
+    assert_eq!(began.elapsed(), Duration::ZERO);
     assert_eq!(shared.call_tool(put()).await.unwrap_err().kind().code(), "connection_closed");
     let params = mcp_transport::rmcp::model::CallToolRequestParams::new("put");
     assert!(tokio::join!(service.peer().call_tool(params), server.serve_one("theirs")).0.is_ok());

@@ -106,6 +106,16 @@ async fn an_answer_wins_over_an_abort_and_an_abort_over_an_error() {
     let reply = call().with_cancellation(token.clone());
     assert!(reply.attempt(ready(Ok(())), |_, ()| answered(token.clone())).await.is_ok());
 
+    // Both are there when the attempt looks again.
+    let (token, (answer, answered)) = (CancellationToken::new(), tokio::sync::oneshot::channel());
+    let reply = call().with_cancellation(token.clone());
+    let reply = reply.attempt(ready(Ok(())), |_, ()| async { answered.await.unwrap() });
+    let mut reply = std::pin::pin!(reply);
+    assert!(tokio::time::timeout(Duration::ZERO, &mut reply).await.is_err());
+    token.cancel();
+    answer.send(done()).unwrap();
+    assert!(reply.await.is_ok());
+
     for (error, delivery) in [
         (TransportError::lost(), Delivery::Unknown),
         (TransportError::lost().proven_unsent(), Delivery::Unsent),
