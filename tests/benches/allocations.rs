@@ -1,5 +1,5 @@
 //! How often one call, and one decision, allocates: exact where times are noisy. A target of its own,
-//! since counting would slow down what [`ratios`](../ratios) measures.
+//! since counting would slow down what `ratios` measures.
 
 #[expect(dead_code, reason = "children are only timed, their allocations are out of sight")]
 #[path = "ratios/callers.rs"]
