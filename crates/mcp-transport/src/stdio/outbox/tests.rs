@@ -5,9 +5,9 @@ use crate::{Delivery, Guard, ToolCall, request::Arrival};
 
 type Slot = Arc<Mutex<Option<Arc<Tap>>>>;
 
-/// Accepts everything, or nothing, and looks at the lock of the tap meanwhile.
+/// Accepts so many bytes, and looks at the lock of the tap meanwhile.
 struct Writer {
-    stalls: bool,
+    room: Arc<AtomicUsize>,
     slot: Slot,
     writes: Arc<AtomicUsize>,
 }
@@ -18,7 +18,9 @@ impl AsyncWrite for Writer {
             assert!(tap.is_locked(), "a seal could come between the bytes and their count");
         }
         self.writes.fetch_add(1, Ordering::Relaxed);
-        if self.stalls { Poll::Pending } else { Poll::Ready(Ok(bytes.len())) }
+        let taken = bytes.len().min(self.room.load(Ordering::Relaxed));
+        self.room.fetch_sub(taken, Ordering::Relaxed);
+        if taken == 0 { Poll::Pending } else { Poll::Ready(Ok(taken)) }
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -30,13 +32,17 @@ impl AsyncWrite for Writer {
     }
 }
 
-fn outbox(stalls: bool, slot: &Slot) -> (Outbox, Arc<AtomicUsize>) {
+fn outbox(room: &Arc<AtomicUsize>, slot: &Slot) -> (Outbox, Arc<AtomicUsize>) {
     let writes = Arc::new(AtomicUsize::new(0));
-    let writer = Writer { stalls, slot: slot.clone(), writes: writes.clone() };
+    let writer = Writer { room: room.clone(), slot: slot.clone(), writes: writes.clone() };
     let outbox = Outbox::new(Box::pin(writer));
     // As the task that drains would have done.
     outbox.state().drainer = Some(Waker::noop().clone());
     (outbox, writes)
+}
+
+fn room(bytes: usize) -> Arc<AtomicUsize> {
+    Arc::new(AtomicUsize::new(bytes))
 }
 
 fn tap(call: ToolCall) -> (Arc<Tap>, oneshot::Receiver<Arrival>) {
@@ -58,7 +64,7 @@ fn the_lock_that_seals_is_held_from_the_guard_until_the_bytes_are_counted() {
     });
     let (tap, _arrival) = tap(ToolCall::new("put").with_guard(guard));
     *slot.lock().unwrap() = Some(tap.clone());
-    let (outbox, writes) = outbox(false, &slot);
+    let (outbox, writes) = outbox(&room(1_000), &slot);
     assert!(matches!(outbox.push(b"{}".to_vec(), Some(tap.clone())), Sent::Now(Ok(()))));
     assert_eq!((asked.load(Ordering::Relaxed), writes.load(Ordering::Relaxed)), (1, 1));
     assert_eq!(tap.seal().delivery(), Delivery::Unknown);
@@ -66,7 +72,7 @@ fn the_lock_that_seals_is_held_from_the_guard_until_the_bytes_are_counted() {
 
 #[test]
 fn a_request_that_was_given_up_takes_no_room_in_the_queue() {
-    let (outbox, writes) = outbox(true, &Slot::default());
+    let (outbox, writes) = outbox(&room(0), &Slot::default());
     let (stuck, _stuck) = tap(ToolCall::new("stuck"));
     let (second, _second) = tap(ToolCall::new("second"));
     for tap in [&stuck, &second] {
@@ -89,8 +95,25 @@ fn a_request_that_was_given_up_takes_no_room_in_the_queue() {
 }
 
 #[test]
+fn the_writer_that_moves_again_looks_at_the_seal_first() {
+    for (bytes, is_broken) in [(0, false), (1, true), (2, true)] {
+        let room = room(bytes);
+        let (outbox, _) = outbox(&room, &Slot::default());
+        let (tap, _arrival) = tap(ToolCall::new("put"));
+        let _ = outbox.push(b"{}".to_vec(), Some(tap.clone()));
+        // The seal is set, and whoever set it has not come to withdraw the frame.
+        let expected = if bytes < 2 { Delivery::Unsent } else { Delivery::Unknown };
+        assert_eq!(tap.seal().delivery(), expected);
+        room.store(1_000, Ordering::Relaxed);
+        outbox.state().drive(&mut Context::from_waker(Waker::noop()));
+        assert_eq!(room.load(Ordering::Relaxed), 1_000, "not one more byte");
+        assert_eq!((outbox.waiting(), outbox.is_broken()), (0, is_broken), "after {bytes} bytes");
+    }
+}
+
+#[test]
 fn a_request_that_finds_the_outbox_broken_is_told() {
-    let (outbox, _) = outbox(false, &Slot::default());
+    let (outbox, _) = outbox(&room(0), &Slot::default());
     outbox.stop();
     let (tap, mut arrival) = tap(ToolCall::new("put"));
     assert!(matches!(outbox.push(b"{}".to_vec(), Some(tap)), Sent::Now(Err(_))));
