@@ -61,7 +61,7 @@ impl Server {
 
 const INTRODUCTION: &str = "\
 A tool can finish its work and lose the connection before its answer arrives.
-Each row below starts a real server process, calls its tool `put` once, and breaks something.
+Each row below starts a real server process, calls its tool `put`, and breaks something.
 \"ran\" is how often the tool really ran, read from a ledger that the server syncs to disk.
 ";
 

@@ -37,12 +37,17 @@ pub(crate) fn listed(
     lost: Option<ConnectionId>,
 ) -> Listed {
     let fenced = lost.is_some_and(|lost| lost.next() == catalog.connection());
+    let definition = |tool: &CatalogTool| match (held, lost) {
+        (None, _) if tool.is_ambiguous() => Definition::Ambiguous,
+        (None, _) => Definition::Same,
+        (Some(held), None) => seen(held, tool),
+        (Some(held), Some(_)) => relisted(held, tool),
+    };
     Listed {
         server: if catalog.identity() == began_with { Server::Same } else { Server::Changed },
-        tool: catalog.tool(name).map(|tool| ListedTool {
-            hints: hints(tool.hints()),
-            definition: held.map_or(Definition::Same, |held| definition(held, tool)),
-        }),
+        tool: catalog
+            .tool(name)
+            .map(|tool| ListedTool { hints: hints(tool.hints()), definition: definition(tool) }),
         fence: catalog.predecessor_fence().filter(|_| fenced).map_or(Fence::None, fence),
     }
 }
@@ -69,10 +74,23 @@ pub(crate) fn hints(declared: Option<DeclaredHints>) -> Option<Hints> {
     })
 }
 
-fn definition(held: &CatalogTool, listed: &CatalogTool) -> Definition {
-    if listed.is_ambiguous() {
-        Definition::Ambiguous
-    } else if held.digest() == listed.digest() {
+/// Before the first attempt: whether the server lists the very definition that the caller saw.
+fn seen(held: &CatalogTool, listed: &CatalogTool) -> Definition {
+    match compared(held, listed) {
+        // One definition that became two, or the other way round, is not the one that was seen.
+        Definition::Same if held.is_ambiguous() != listed.is_ambiguous() => Definition::Changed,
+        Definition::Same if listed.is_ambiguous() => Definition::Ambiguous,
+        compared => compared,
+    }
+}
+
+/// Before a further attempt: a name that stood for two definitions, then or now, says nothing.
+fn relisted(held: &CatalogTool, listed: &CatalogTool) -> Definition {
+    if held.is_ambiguous() || listed.is_ambiguous() { Definition::Ambiguous } else { compared(held, listed) }
+}
+
+fn compared(held: &CatalogTool, listed: &CatalogTool) -> Definition {
+    if held.digest() == listed.digest() {
         Definition::Same
     } else if held.schema_digest() == listed.schema_digest() {
         Definition::Changed

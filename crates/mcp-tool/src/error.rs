@@ -110,6 +110,11 @@ impl fmt::Display for ToolError {
             Outcome::NotExecuted => {
                 write!(f, "the tool was not executed, so it is safe to call it again ({reason})")
             }
+            Outcome::Unknown if self.0.replays > 0 => write!(
+                f,
+                "the tool may have run, and more than once: it was run again as its declaration permits, and no \
+                 answer came; do not retry automatically, verify its effect first ({reason})"
+            ),
             Outcome::Unknown => write!(
                 f,
                 "the tool may have run: its answer was lost, and it was not run again because that could not be \

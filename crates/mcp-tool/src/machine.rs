@@ -226,7 +226,7 @@ impl Invocation {
 
     /// Whether an earlier attempt may have run, so that an answer may be about its doing.
     pub fn is_in_doubt(&self) -> bool {
-        self.delivery == Some(Delivery::Unknown)
+        self.delivery.is_some_and(|delivery| delivery != Delivery::Unsent)
     }
 
     /// Requests that may be on the wire when the caller leaves in this state.

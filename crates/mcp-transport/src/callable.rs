@@ -87,6 +87,11 @@ where
         self.closed.load(Ordering::Acquire)
     }
 
+    async fn retire(&self) -> Fence {
+        self.closed.store(true, Ordering::Release);
+        Fence::None
+    }
+
     async fn close(&self) -> Fence {
         self.closed.store(true, Ordering::Release);
         self.ended.cancel();

@@ -48,6 +48,22 @@ async fn a_lost_callable_takes_no_further_call_and_leaves_those_in_flight() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_callable_that_is_retired_leaves_its_calls_in_flight() {
+    let slow = |_| async {
+        tokio::time::sleep(SECOND * 2).await;
+        done()
+    };
+    let transport = callable(slow, quiet);
+    let retiring = async {
+        tokio::time::sleep(SECOND).await;
+        transport.retire().await
+    };
+    let (call, fence) = tokio::join!(transport.call_tool(ToolCall::new("slow")), retiring);
+    assert!(call.is_ok());
+    assert_eq!((fence, transport.is_closed()), (Fence::None, true));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_callable_that_is_closed_ends_its_calls_in_flight() {
     let transport = callable(|_| pending(), |_| pending());
     let closing = async {

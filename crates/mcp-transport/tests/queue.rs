@@ -102,16 +102,31 @@ async fn a_frame_cut_in_the_middle_ends_sending_but_not_receiving() {
     assert_eq!(valve.accepted() - mark, 10, "not even a cancellation is sent");
 
     assert!(!first.is_finished());
-    // Closing waits for it, because the server may still answer.
-    let closing = tokio::spawn({
+    // A connection to be superseded waits for it, because the server may still answer.
+    let retiring = tokio::spawn({
         let transport = transport.clone();
-        async move { transport.close().await }
+        async move { transport.retire().await }
     });
     settle().await;
-    assert!(!closing.is_finished());
+    assert!(!retiring.is_finished());
     server.answer(&first_request, text_result("first")).await;
     assert!(first.await.unwrap().is_ok());
-    assert_eq!(closing.await.unwrap(), Fence::None);
+    assert_eq!(retiring.await.unwrap(), Fence::None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_does_not_wait_for_what_may_still_be_answered() {
+    let (valve, transport, mut server) = connect().await;
+    let first = tokio::spawn({
+        let transport = transport.clone();
+        async move { transport.call_tool(put()).await }
+    });
+    server.expect("tools/call").await;
+    valve.allow(10, Then::Stall);
+    let _ = transport.call_tool(large().with_deadline(Duration::from_secs(1))).await;
+    assert_eq!(transport.close().await, Fence::None);
+    let error = first.await.unwrap().unwrap_err();
+    assert_eq!((error.class(), error.delivery()), (ErrorClass::Connection, Delivery::Unknown));
 }
 
 #[tokio::test(start_paused = true)]

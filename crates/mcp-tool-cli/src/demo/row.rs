@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::fault_server::{Ledger, Record, Scenario};
 
-/// How long a ledger may take to show what a row waits for.
+/// How long a server may take to do, and to show, what a row waits for.
 const LEDGER: Duration = Duration::from_secs(20);
 /// How often it is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(2);
@@ -93,7 +93,8 @@ impl Row {
                     let before = ToolCall::new("put").with_argument("key", "the call before");
                     client.call(before).await.map_err(io::Error::other)?;
                     // Until it is known here: before that, the call could still land in the pipe.
-                    while events.next().await != Event::Closed {}
+                    let closed = async { while events.next().await != Event::Closed {} };
+                    tokio::time::timeout(LEDGER, closed).await?;
                     client.call(call).await
                 }
                 Err(_) => client.call(call).await,

@@ -94,3 +94,15 @@ async fn a_handle_of_a_tool_that_was_changed_on_the_living_connection_is_not_cal
     assert_eq!((error.outcome(), error.reason().code()), (Outcome::NotExecuted, "tool_changed"));
     assert_eq!(server.calls(), [0]);
 }
+
+#[tokio::test]
+async fn a_handle_does_not_call_a_name_that_came_to_stand_for_two_definitions() {
+    let twice = mcp_tool::mcp_transport::ScriptedTransport::new().with_tools([put(None), put(idempotent())]);
+    let server = Lives::of([life(None), twice]);
+    let client = server.client().build();
+    let tool = client.tool("put").await.unwrap().unwrap();
+    server.life(0).disconnect();
+    let error = tool.call(tool.to_call()).await.unwrap_err();
+    assert_eq!((error.outcome(), error.reason().code()), (Outcome::NotExecuted, "tool_changed"));
+    assert_eq!(server.calls(), [0, 0]);
+}

@@ -134,3 +134,35 @@ async fn the_policy_learns_the_fence_of_the_very_connection_that_was_lost() {
         assert_eq!(*fences.lock().unwrap(), expected, "{now:?}");
     }
 }
+
+#[tokio::test]
+async fn a_name_that_stood_for_two_definitions_is_never_called_again() {
+    let twice =
+        || mcp_tool::mcp_transport::ScriptedTransport::new().with_tools([put(idempotent()), put(None)]);
+    let server = Lives::of([twice().lose(), life(idempotent())]);
+    let error = server.client().trust(Trust::BOTH).build().call(ToolCall::new("put")).await.unwrap_err();
+    assert_eq!((error.outcome(), error.reason().code()), (Outcome::Unknown, "ambiguous_tool"));
+    assert_eq!((server.calls(), server.connects()), (vec![1, 0], 1), "not even a reconnect");
+
+    let server = Lives::of([twice().lose_unsent(), life(idempotent())]);
+    let client = server.client().trust(Trust::BOTH).build();
+    let tool = client.tool("put").await.unwrap().unwrap();
+    let error = tool.call(tool.to_call()).await.unwrap_err();
+    assert_eq!((error.outcome(), error.reason().code()), (Outcome::NotExecuted, "ambiguous_tool"));
+    assert_eq!(server.calls(), [1, 0]);
+}
+
+#[tokio::test]
+async fn an_answer_after_a_refusal_says_that_an_earlier_attempt_may_have_run() {
+    let refused = Step::Fail(TransportError::lost().refused());
+    let server = Lives::of([life(idempotent()).then(refused), life(idempotent())]);
+    let answer = server.client().trust(Trust::BOTH).build().call(ToolCall::new("put")).await.unwrap();
+    assert_eq!((answer.attempts, answer.replays, answer.earlier_unknown), (2, 1, true));
+}
+
+#[tokio::test]
+async fn an_error_after_replays_does_not_say_that_nothing_was_run_again() {
+    let server = Lives::of((0..6).map(|_| life(idempotent()).lose()));
+    let error = server.client().trust(Trust::BOTH).build().call(ToolCall::new("put")).await.unwrap_err();
+    assert!(error.to_string().starts_with("the tool may have run, and more than once"), "{error}");
+}

@@ -16,6 +16,9 @@ use crate::{
 
 pub(super) type Events = BoxStream<'static, Result<Sse, SseError>>;
 
+/// However long the server asks to wait before a stream is resumed.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
 /// The event stream that answers one POST, with its resumptions.
 ///
 /// rmcp sees one stream without event ids, so it never resumes by itself, which it would do without
@@ -85,7 +88,8 @@ impl AnswerStream {
         let data = event.data.as_deref()?;
         match self.client.sort(data.as_bytes()) {
             Sorted::Delivered(id) => {
-                self.answered = true;
+                // It may be the answer to another request, on the wrong stream.
+                self.answered = self.tap.has_arrived();
                 // A listing goes on to rmcp, which reads the headers that calls need from it.
                 if self.tap.call.is_some() {
                     event.data = serde_json::to_string(&nothing_for(id)).ok();
@@ -101,7 +105,7 @@ impl AnswerStream {
     async fn resume(&mut self) -> Option<Events> {
         let last_event = self.last_event.clone()?;
         while self.resumes < self.client.max_resumes() {
-            tokio::time::sleep(self.retry.unwrap_or_else(|| pause(self.resumes))).await;
+            tokio::time::sleep(self.retry.unwrap_or_else(|| pause(self.resumes)).min(LONGEST_PAUSE)).await;
             self.resumes += 1;
             let Address { uri, session, headers } = self.address.clone();
             let token = self.client.token(None).await.ok()?;

@@ -174,6 +174,8 @@ impl HttpClient {
             Err(error) => return Err(told(&tap, error)),
         };
         match self.sort(&body) {
+            // An answer to another request leaves this one without.
+            Sorted::Delivered(_) if !tap.has_arrived() => Err(told(&tap, unusable())),
             Sorted::Delivered(id) => {
                 // A listing goes on to rmcp, which reads the headers that calls need from it.
                 let listing = if tap.call.is_none() { serde_json::from_slice(&body).ok() } else { None };

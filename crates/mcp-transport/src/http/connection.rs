@@ -146,6 +146,8 @@ impl Transport for HttpTransport {
         // A server that lost the session may say so in its own way (400 is common). Asking again costs
         // nothing, so the connection is taken for lost.
         page.map_err(|error| match error.kind() {
+            // Asked to wait, it knows the session.
+            crate::ErrorKind::HttpStatus(408 | 429) => error,
             crate::ErrorKind::HttpStatus(400..500) => TransportError::session_lost().in_doubt(),
             _ => error,
         })

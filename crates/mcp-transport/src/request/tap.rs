@@ -89,6 +89,12 @@ impl Tap {
         self.sending().extent() == Extent::Whole
     }
 
+    /// Whether something was handed over.
+    #[cfg(feature = "http")]
+    pub(crate) fn has_arrived(&self) -> bool {
+        self.arrival.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
     /// Hands over what came of the request. Only the first arrival counts.
     pub(crate) fn arrive(&self, arrival: Arrival) {
         let sender = self.arrival.lock().unwrap_or_else(PoisonError::into_inner).take();

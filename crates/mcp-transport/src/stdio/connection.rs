@@ -147,11 +147,16 @@ impl Transport for StdioTransport {
         self.wire.is_closed()
     }
 
-    async fn close(&self) -> Fence {
-        // When only the way out has failed, what was sent may still be answered.
+    /// When only the way out has failed, what was sent may still be answered: it is waited for, each call
+    /// by its own bounds. Then the connection is closed, which is the fence.
+    async fn retire(&self) -> Fence {
         if !self.wire.is_ended() && self.wire.outbox.is_broken() {
             self.wire.drain().await;
         }
+        self.close().await
+    }
+
+    async fn close(&self) -> Fence {
         self.wire.end();
         self.wire.stop.cancel();
         self.wire.outbox.shut_down();
