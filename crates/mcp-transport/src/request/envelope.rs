@@ -28,7 +28,10 @@ pub(crate) enum Sorted {
     /// The answer to a request of ours, which has been handed over; its id as we wrote it.
     Delivered(RequestId),
     /// A request of the server with this id, for rmcp.
-    Request(RequestId),
+    Request(
+        #[cfg_attr(not(feature = "stdio"), expect(dead_code, reason = "only stdio refuses requests itself"))]
+        RequestId,
+    ),
     /// Some other message for rmcp.
     Other,
     /// No JSON-RPC at all, such as a banner or a log line, JSON or not.

@@ -141,6 +141,7 @@ impl Requests {
         self.taps().ended
     }
 
+    #[cfg(feature = "stdio")]
     pub(crate) fn is_empty(&self) -> bool {
         self.taps().live.is_empty()
     }
@@ -156,7 +157,7 @@ impl Requests {
     }
 
     /// Everything that is kept for requests: nothing, when none is under way.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "stdio"))]
     pub(crate) fn kept(&self) -> usize {
         let taps = self.taps();
         taps.live.len() + taps.by_id.len() + taps.by_token.len()

@@ -72,7 +72,7 @@ impl Tap {
         self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, feature = "stdio"))]
     pub(crate) fn is_locked(&self) -> bool {
         self.sending.try_lock().is_err()
     }
