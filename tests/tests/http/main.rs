@@ -3,6 +3,7 @@
 //! one POST per attempt.
 
 mod server;
+mod streams;
 
 use std::time::Duration;
 

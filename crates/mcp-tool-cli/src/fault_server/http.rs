@@ -242,7 +242,9 @@ impl Front {
         };
         match self.streams.find(last_event_id) {
             None => self.respond(&Response::new(404), exchange.socket()),
-            Some((_, Resumed::Status(status))) => self.respond(&Response::new(status), exchange.socket()),
+            Some((_, Resumed::Status(status) | Resumed::StatusThenAnswer(status))) => {
+                self.respond(&Response::new(status), exchange.socket())
+            }
             Some((_, Resumed::Empty)) => {
                 exchange.begin_events(Reply::Sse, Resumed::Empty);
                 exchange.end();

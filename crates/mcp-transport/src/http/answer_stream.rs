@@ -2,7 +2,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream, stream::BoxStream};
 use http::{HeaderName, HeaderValue};
-use rmcp::transport::streamable_http_client::StreamableHttpClient;
+use rmcp::transport::streamable_http_client::{StreamableHttpClient, StreamableHttpError};
 use sse_stream::{Error as SseError, Sse, SseStream};
 
 use super::{
@@ -32,6 +32,8 @@ pub(super) struct AnswerStream {
     retry: Option<Duration>,
     resumes: u32,
     answered: bool,
+    /// It carried an answer to something else.
+    strayed: bool,
 }
 
 /// Where a stream is resumed.
@@ -49,7 +51,17 @@ pub(super) fn events_of(response: reqwest::Response, limit: usize) -> Events {
 
 impl AnswerStream {
     pub(super) fn new(client: HttpClient, tap: Arc<Tap>, address: Address, events: Events) -> Self {
-        Self { client, tap, address, events, last_event: None, retry: None, resumes: 0, answered: false }
+        Self {
+            client,
+            tap,
+            address,
+            events,
+            last_event: None,
+            retry: None,
+            resumes: 0,
+            answered: false,
+            strayed: false,
+        }
     }
 
     pub(super) fn into_events(self) -> Events {
@@ -72,7 +84,7 @@ impl AnswerStream {
                 // Cut or ended without the answer.
                 Some(Err(_)) | None => {
                     let Some(events) = self.resume().await else {
-                        self.tap.arrive(Err(TransportError::lost()));
+                        self.tap.arrive(Err(self.without_answer()));
                         return None;
                     };
                     self.events = events;
@@ -87,17 +99,30 @@ impl AnswerStream {
         self.retry = event.retry.take().map(Duration::from_millis).or(self.retry);
         let data = event.data.as_deref()?;
         match self.client.sort(data.as_bytes()) {
-            Sorted::Delivered(id) => {
-                // It may be the answer to another request, on the wrong stream.
-                self.answered = self.tap.has_arrived();
+            Sorted::Delivered(id) if self.tap.has_arrived() => {
+                self.answered = true;
                 // A listing goes on to rmcp, which reads the headers that calls need from it.
                 if self.tap.call.is_some() {
                     event.data = serde_json::to_string(&nothing_for(id)).ok();
                 }
                 Some(event)
             }
+            // rmcp would read no further.
+            Sorted::Delivered(_) | Sorted::Unasked => {
+                self.strayed = true;
+                None
+            }
             Sorted::Request(_) | Sorted::Other => Some(event),
             Sorted::Stray => None,
+        }
+    }
+
+    /// A server that answered another request on this stream has answered this one wrongly, as it would
+    /// have in JSON; a stream that brought no answer at all was lost.
+    fn without_answer(&self) -> TransportError {
+        match self.strayed {
+            true => TransportError::invalid_reply("an event stream that answers another request"),
+            false => TransportError::lost(),
         }
     }
 
@@ -119,12 +144,19 @@ impl AnswerStream {
             );
             match resumed.await {
                 Ok(events) => return Some(events),
-                // The server may be on its way back.
-                Err(rmcp::transport::streamable_http_client::StreamableHttpError::Client(error))
-                    if error.is_connect() => {}
+                Err(error) if is_on_its_way_back(&error) => {}
                 Err(_) => return None,
             }
         }
         None
+    }
+}
+
+/// Whether the server, or what stands before it, asks to come again.
+fn is_on_its_way_back(error: &StreamableHttpError<reqwest::Error>) -> bool {
+    match error {
+        StreamableHttpError::Client(error) => error.is_connect(),
+        StreamableHttpError::HttpStatus(response) => matches!(response.status, 429 | 502..=504),
+        _ => false,
     }
 }

@@ -32,6 +32,8 @@ pub(crate) enum Sorted {
         #[cfg_attr(not(feature = "stdio"), expect(dead_code, reason = "only stdio refuses requests itself"))]
         RequestId,
     ),
+    /// An answer that nobody waits for.
+    Unasked,
     /// Some other message for rmcp.
     Other,
     /// No JSON-RPC at all, such as a banner or a log line, JSON or not.
@@ -64,7 +66,7 @@ impl Requests {
         match (&envelope.id, envelope.method.as_deref()) {
             (Some(id), None) => match self.deliver(id, || envelope.arrival()) {
                 Some(id) => Sorted::Delivered(id),
-                None => Sorted::Other,
+                None => Sorted::Unasked,
             },
             (Some(id), Some(_)) => Sorted::Request(id.clone()),
             (None, Some("notifications/progress")) => {

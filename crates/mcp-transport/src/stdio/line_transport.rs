@@ -110,7 +110,7 @@ impl LineTransport {
         let line = self.lines.line();
         match self.wire.sort(line) {
             Sorted::Delivered(id) => Some(nothing_for(id)),
-            Sorted::Other => serde_json::from_slice(line).ok(),
+            Sorted::Unasked | Sorted::Other => serde_json::from_slice(line).ok(),
             Sorted::Stray => None,
             Sorted::Request(id) => {
                 let message = serde_json::from_slice(line).ok();

@@ -45,6 +45,8 @@ pub enum Resumed {
     Empty,
     /// This status, every time.
     Status(u16),
+    /// This status once, then the rest of the stream, with the answer.
+    StatusThenAnswer(u16),
 }
 
 impl HttpFault {

@@ -49,7 +49,12 @@ impl Streams {
     pub(super) fn find(&self, event_id: &str) -> Option<(Position, Resumed)> {
         let (stream, seen) = event_id.split_once('.')?;
         let position = Position { stream: stream.parse().ok()?, seen: seen.parse().ok()? };
-        let resumed = self.logs().get(&position.stream)?.resumed;
+        let mut logs = self.logs();
+        let log = logs.get_mut(&position.stream)?;
+        let resumed = log.resumed;
+        if let Resumed::StatusThenAnswer(_) = resumed {
+            log.resumed = Resumed::Answer;
+        }
         Some((position, resumed))
     }
 
