@@ -4,7 +4,10 @@ use std::{
     fmt,
     future::{Future, poll_fn},
     pin::pin,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Waker},
     time::Duration,
 };
@@ -86,6 +89,7 @@ pub struct AdoptedService {
     /// None when the service is the host's to end.
     service: tokio::sync::Mutex<Option<Box<dyn End>>>,
     closed: CancellationToken,
+    retired: AtomicBool,
     list_timeout: Duration,
     close_timeout: Duration,
     /// Requests that were given up and that rmcp still knows.
@@ -105,6 +109,7 @@ impl AdoptedService {
             peer,
             service: tokio::sync::Mutex::new(None),
             closed: CancellationToken::new(),
+            retired: AtomicBool::new(false),
             list_timeout: Duration::from_secs(30),
             close_timeout: Duration::from_secs(10),
             leaving: Mutex::default(),
@@ -212,7 +217,14 @@ impl Transport for AdoptedService {
     }
 
     fn is_closed(&self) -> bool {
-        self.closed.is_cancelled() || self.peer.is_transport_closed()
+        self.retired.load(Ordering::Acquire) || self.closed.is_cancelled() || self.peer.is_transport_closed()
+    }
+
+    /// Calls in flight go on, since over HTTP the loss of one says nothing of the others. The service
+    /// ends with the last user of this.
+    async fn retire(&self) -> Fence {
+        self.retired.store(true, Ordering::Release);
+        Fence::None
     }
 
     async fn close(&self) -> Fence {

@@ -45,6 +45,22 @@ async fn one_call_is_one_raw_request_with_its_arguments_and_metadata() {
     assert_eq!(reply.unwrap().result().unwrap().content[0].as_text().unwrap().text, "done");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_retired_service_takes_no_call_and_answers_those_that_it_has() {
+    let (adopted, mut server) = adopt().await;
+    let serve = async {
+        let request = server.expect("tools/call").await;
+        assert_eq!(adopted.retire().await, Fence::None);
+        assert!(adopted.is_closed());
+        let late = adopted.call_tool(put()).await.unwrap_err();
+        assert_eq!((late.class(), late.delivery()), (ErrorClass::Connection, Delivery::Unsent));
+        server.answer(&request, text_result("done")).await;
+        server.hears_nothing().await;
+    };
+    let (reply, ()) = tokio::join!(adopted.call_tool(put()), serve);
+    assert_eq!(reply.unwrap().result().unwrap().content[0].as_text().unwrap().text, "done");
+}
+
 /// Calls once and answers with this member.
 async fn reply_to(member: &str, value: Value) -> Result<CallReply, mcp_transport::TransportError> {
     let (adopted, mut server) = adopt().await;
