@@ -4,6 +4,7 @@
 
 mod server;
 mod streams;
+mod tokens;
 
 use std::time::Duration;
 
