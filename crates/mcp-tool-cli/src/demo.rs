@@ -1,5 +1,6 @@
 //! `mcp-tool demo`: one call, one lost connection, over and over, with a real server as the judge.
 
+mod listener;
 mod row;
 mod rows;
 mod table;
@@ -62,8 +63,7 @@ impl Server {
 const INTRODUCTION: &str = "\
 A tool can finish its work and lose the connection before its answer arrives.
 Each row below starts a real server process, calls its tool `put`, and breaks something.
-\"ran\" is how often the tool really ran, read from a ledger that the server syncs to disk.
-";
+\"ran\" is how often the tool really ran, read from a ledger that the server syncs to disk.";
 
 const CONCLUSION: &str = "
 No tool ran twice but where its server declared that repeating is safe, and each call ended with an

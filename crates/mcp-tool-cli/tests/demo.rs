@@ -11,19 +11,23 @@ fn the_demo_shows_every_row_and_succeeds() {
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{text}");
         assert!(!text.contains("BROKEN"), "{text}");
-        let rows = text.lines().skip_while(|line| !line.starts_with("---")).skip(1);
-        let rows: Vec<_> = rows.take_while(|line| !line.is_empty()).collect();
-        assert_eq!(rows.len(), 11, "{text}");
-        let ran: Vec<_> = rows.iter().filter_map(|row| row[62..].split_whitespace().next()).collect();
-        assert_eq!(ran, ["1", "1", "2", "2", "1", "1", "1", "1", "1", "1", "1"], "{text}");
+        let mut lines = text.lines();
+        for ran in [&[1, 1, 2, 2, 1, 1, 1, 1, 1, 1, 1][..], &[1, 2, 1, 1, 1, 0, 1]] {
+            let rule = lines.by_ref().find(|line| line.starts_with("---")).unwrap();
+            let column = rule.find(' ').unwrap();
+            let rows = lines.by_ref().take_while(|line| !line.trim().is_empty());
+            let numbers =
+                rows.map(|row| row[column..].split_whitespace().next().unwrap().parse::<u32>().unwrap());
+            assert_eq!(numbers.collect::<Vec<_>>(), ran, "{text}");
+        }
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_demo_fails_when_a_row_does_not_come_out_as_the_guarantee_says() {
     let mut text = Vec::new();
     let verdict = run(&Server::new("/no/such/server"), &mut text).await.unwrap();
     let text = String::from_utf8(text).unwrap();
     assert_eq!(verdict, Verdict::Broken, "{text}");
-    assert!(text.contains("11 of 11 rows broke the guarantee."), "{text}");
+    assert!(text.contains("18 of 18 rows broke the guarantee."), "{text}");
 }

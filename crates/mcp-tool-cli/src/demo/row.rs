@@ -1,11 +1,12 @@
 use std::{ffi::OsString, io, path::PathBuf, sync::Arc, time::Duration};
 
 use mcp_tool::{
-    Answer, CancellationToken, Client, Observer, Outcome, StdioConnector, ToolCall, ToolError, TrustSource,
-    mcp_transport::Event,
+    Answer, CancellationToken, Client, Connector, HttpConnector, Observer, Outcome, StdioConnector, ToolCall,
+    ToolError, TrustSource, mcp_transport::Event,
 };
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 
+use super::listener::Listener;
 use crate::fault_server::{Ledger, Record, Scenario};
 
 /// How long a server may take to do, and to show, what a row waits for.
@@ -22,6 +23,7 @@ pub struct Server {
 
 /// One thing that can go wrong, and what must come of it.
 pub(super) struct Row {
+    pub(super) over: Over,
     pub(super) happened: &'static str,
     pub(super) scenario: Scenario,
     pub(super) trust: Arc<dyn TrustSource>,
@@ -31,8 +33,15 @@ pub(super) struct Row {
     pub(super) why: &'static str,
 }
 
+/// How the server is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Over {
+    Stdio,
+    Http,
+}
+
 /// What is done besides the one call.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub(super) enum Course {
     /// Nothing.
     Call,
@@ -40,6 +49,9 @@ pub(super) enum Course {
     CallAfterIdleDeath,
     /// The caller cancels once the tool has run.
     Cancel,
+    /// A call before it is answered; then the server is down, until the call could not be sent, which the
+    /// row's observer tells.
+    CallWhileDown(Arc<Notify>),
 }
 
 /// What must come of the call.
@@ -60,6 +72,7 @@ pub(super) enum Got {
 
 /// A row that was played.
 pub(super) struct Played {
+    pub(super) over: Over,
     pub(super) happened: &'static str,
     pub(super) why: &'static str,
     pub(super) expected: Expected,
@@ -75,9 +88,22 @@ impl Played {
 impl Row {
     pub(super) async fn play(self, server: &Server, ledger: PathBuf) -> io::Result<Played> {
         let ledger = Ledger::new(ledger);
-        let connector = StdioConnector::new(&server.program)
-            .args(&server.arguments)
-            .args(self.scenario.to_args(ledger.path()));
+        let arguments = [server.arguments.clone(), self.scenario.to_args(ledger.path())].concat();
+        let (connector, listener) = match self.over {
+            Over::Stdio => {
+                let stdio = StdioConnector::new(&server.program).args(&arguments);
+                (Box::new(stdio) as Box<dyn Connector>, None)
+            }
+            Over::Http => {
+                let mut listener = Listener::new(&server.program, arguments);
+                let url = match listener.start() {
+                    Ok(()) => format!("http://127.0.0.1:{}/mcp", listener.port(&ledger).await?),
+                    // As over stdio, a server that cannot be started is one that cannot be reached.
+                    Err(_) => "http://127.0.0.1:1/mcp".to_owned(),
+                };
+                (Box::new(HttpConnector::new(&url).map_err(io::Error::other)?) as _, Some(listener))
+            }
+        };
         let mut client = Client::builder("demo", connector).trust(self.trust);
         if let Some(observer) = self.observer {
             client = client.observer(observer);
@@ -85,12 +111,11 @@ impl Row {
         let client = client.build();
         let token = CancellationToken::new();
         let call = ToolCall::new("put").with_argument("key", "the call").with_cancellation(token.clone());
-        let result = match self.course {
-            Course::Call => client.call(call).await,
-            Course::CallAfterIdleDeath => match client.catalog().await {
+        let before = ToolCall::new("put").with_argument("key", "the call before");
+        let result = match (self.course, listener) {
+            (Course::CallAfterIdleDeath, _) => match client.catalog().await {
                 Ok(catalog) => {
                     let mut events = catalog.transport().events();
-                    let before = ToolCall::new("put").with_argument("key", "the call before");
                     client.call(before).await.map_err(io::Error::other)?;
                     // Until it is known here: before that, the call could still land in the pipe.
                     let closed = async { while events.next().await != Event::Closed {} };
@@ -99,12 +124,12 @@ impl Row {
                 }
                 Err(_) => client.call(call).await,
             },
-            Course::Cancel => {
+            (Course::Cancel, _) => {
                 let cancelling = async {
                     let ran = wait_for(&ledger, |record| !record.executions().is_empty()).await;
                     token.cancel();
                     match ran {
-                        Ok(()) => std::future::pending().await,
+                        Ok(_) => std::future::pending().await,
                         Err(error) => error,
                     }
                 };
@@ -113,11 +138,22 @@ impl Row {
                     error = cancelling => return Err(error),
                 }
             }
+            (Course::CallWhileDown(failed), Some(mut listener)) if client.call(before).await.is_ok() => {
+                listener.stop()?;
+                let coming_back = async {
+                    failed.notified().await;
+                    listener.start()
+                };
+                let (result, back) = tokio::join!(client.call(call), coming_back);
+                back?;
+                result
+            }
+            (Course::Call | Course::CallWhileDown(_), _listener) => client.call(call).await,
         };
         drop(client);
         let executions = ledger.executions()?.iter().filter(|execution| execution.key == "the call").count();
         let real = Expected { executions, got: got(result.as_ref()) };
-        Ok(Played { happened: self.happened, why: self.why, expected: self.expected, real })
+        Ok(Played { over: self.over, happened: self.happened, why: self.why, expected: self.expected, real })
     }
 }
 
@@ -132,13 +168,17 @@ fn got(result: Result<&Answer, &ToolError>) -> Got {
     }
 }
 
-async fn wait_for(ledger: &Ledger, wanted: impl Fn(&Record) -> bool) -> io::Result<()> {
+/// The ledger as soon as it shows what is wanted.
+pub(super) async fn wait_for(ledger: &Ledger, wanted: impl Fn(&Record) -> bool) -> io::Result<Record> {
     let until = Instant::now() + LEDGER;
-    while !wanted(&ledger.read()?) {
+    loop {
+        let record = ledger.read()?;
+        if wanted(&record) {
+            return Ok(record);
+        }
         if Instant::now() >= until {
             return Err(io::ErrorKind::TimedOut.into());
         }
         tokio::time::sleep(LOOK).await;
     }
-    Ok(())
 }

@@ -1,22 +1,23 @@
 use std::io::{self, Write};
 
-use super::row::{Got, Played};
+use super::row::{Got, Over, Played};
 
-const HEADINGS: [&str; 4] = ["what happened", "ran", "the caller got", "why"];
-
+/// One table for each way in which servers are reached, with the same columns.
 pub(super) fn print(rows: &[Played], out: &mut impl Write) -> io::Result<()> {
+    let tables =
+        [(Over::Stdio, "what happened over stdio"), (Over::Http, "what happened over Streamable HTTP")];
+    let headings = tables.map(|(_, first)| [first, "ran", "the caller got", "why"].map(str::to_owned));
     let cells: Vec<[String; 4]> = rows.iter().map(cells).collect();
-    let width = |column: usize| {
-        let longest = cells.iter().map(|row| row[column].len()).max().unwrap_or(0);
-        longest.max(HEADINGS[column].len())
-    };
-    let (happened, ran, got) = (width(0), width(1), width(2));
-    let mut line = |[a, b, c, d]: [&str; 4]| writeln!(out, "{a:happened$}  {b:>ran$}  {c:got$}  {d}");
-    line(HEADINGS)?;
-    let rule = ["-".repeat(happened), "-".repeat(ran), "-".repeat(got), "-".repeat(width(3))];
-    line(rule.each_ref().map(String::as_str))?;
-    for row in &cells {
-        line(row.each_ref().map(String::as_str))?;
+    let widths: [usize; 4] = [0, 1, 2, 3]
+        .map(|column| cells.iter().chain(&headings).map(|row| row[column].len()).max().unwrap_or(0));
+    let [first, second, third, _] = widths;
+    for ((over, _), heading) in tables.into_iter().zip(&headings) {
+        writeln!(out)?;
+        let rule = widths.map(|width| "-".repeat(width));
+        let of_this = cells.iter().zip(rows).filter(|(_, played)| played.over == over).map(|(row, _)| row);
+        for [a, b, c, d] in [heading, &rule].into_iter().chain(of_this) {
+            writeln!(out, "{a:first$}  {b:>second$}  {c:third$}  {d}")?;
+        }
     }
     Ok(())
 }
