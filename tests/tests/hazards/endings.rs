@@ -9,7 +9,7 @@ use tokio::time::{pause, resume, sleep, timeout};
 
 use crate::{
     A_DAY, A_MOMENT,
-    bench::{Bench, gone, runs},
+    bench::{Bench, gone, process::runs},
     listings::put_tool,
     raw, shows,
     waiting::long_put,

@@ -8,7 +8,7 @@ use mcp_tool_cli::fault_server::{Fault, Scenario, When};
 use rmcp::ServiceError;
 
 use crate::{
-    bench::{Bench, until},
+    bench::{Bench, process::until},
     listings::put_tool,
     raw, shows,
     waiting::long_put,

@@ -11,7 +11,7 @@ use rmcp::service::ClientCacheConfig;
 use serde_json::json;
 
 use crate::{
-    bench::{Bench, until},
+    bench::{Bench, process::until},
     raw, shows,
 };
 

@@ -2,7 +2,10 @@
 
 use rustix::process::Signal;
 
-use crate::bench::{Bench, signal, state, until};
+use crate::bench::{
+    Bench,
+    process::{signal, state, until},
+};
 
 /// Stops the first start where it is.
 pub(crate) async fn suspend(bench: &Bench) {

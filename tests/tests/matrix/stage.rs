@@ -18,7 +18,10 @@ use mcp_tool::{
 use mcp_tool_cli::fault_server::{Ledger, Record};
 
 use crate::{
-    bench::{Bench, PATIENCE, until},
+    bench::{
+        Bench,
+        process::{PATIENCE, until},
+    },
     oracle::{End, Outcome, RETRIES},
     row::{Fault, Path, Row, Trust},
 };

@@ -5,7 +5,7 @@ use mcp_tool_cli::fault_server::Fault;
 
 use crate::{
     after,
-    bench::{Bench, until},
+    bench::{Bench, process::until},
     put,
 };
 

@@ -4,7 +4,7 @@ use mcp_tool::{Client, Discovery, PagingDiscovery, ToolCall, Transport, Trust, m
 use mcp_tool_cli::fault_server::{Ending, Fault, Holds, Scenario};
 
 use crate::{
-    bench::{Bench, runs},
+    bench::{Bench, process::runs},
     put,
 };
 
