@@ -10,6 +10,7 @@ mod line_transport;
 mod lines;
 mod outbox;
 mod process_group;
+mod sink;
 mod stderr;
 mod supervisor;
 mod wire;

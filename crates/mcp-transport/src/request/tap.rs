@@ -25,6 +25,10 @@ pub(crate) struct Sending {
     pub(crate) json_len: usize,
     /// Bytes that the writer has accepted.
     pub(crate) accepted: usize,
+    /// Where the JSON text ends among all bytes of its stream, counted from the stream's first. Zero
+    /// until its first byte was accepted, and where streams are not counted.
+    #[cfg(feature = "stdio")]
+    pub(crate) ends_at: u64,
     /// No further byte may be accepted.
     pub(crate) sealed: bool,
 }

@@ -13,7 +13,8 @@ use tokio::{
 };
 
 use super::{
-    line_transport::LineTransport, lines::Lines, outbox::Outbox, supervisor::Supervisor, wire::Wire,
+    line_transport::LineTransport, lines::Lines, outbox::Outbox, sink::Sink, supervisor::Supervisor,
+    wire::Wire,
 };
 use crate::{
     CallReply, Cursor, Events, Fence, ToolCall, ToolPage, Transport, TransportError,
@@ -60,7 +61,7 @@ impl StdioTransport {
         lifecycle: ClientLifecycleMode,
     ) -> Result<Self, TransportError> {
         let bounds = Bounds::default();
-        let (wire, lines) = open(reader, writer, bounds.line);
+        let (wire, lines) = open(reader, Sink::Stream(Box::pin(writer)), bounds.line);
         Self::establish(wire, lines, handler, lifecycle, bounds, None).await
     }
 
@@ -124,10 +125,10 @@ impl Default for Bounds {
 
 pub(super) fn open(
     reader: impl AsyncRead + Send + 'static,
-    writer: impl AsyncWrite + Send + 'static,
+    writer: Sink,
     max_line: usize,
 ) -> (Arc<Wire>, LineTransport) {
-    let (wire, released) = Wire::new(Outbox::new(Box::pin(writer)));
+    let (wire, released) = Wire::new(Outbox::new(writer));
     let lines = LineTransport::new(wire.clone(), Lines::new(Box::pin(reader), max_line), released);
     (wire, lines)
 }

@@ -15,6 +15,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use super::{
     connection::{Bounds, StdioTransport, open},
     process_group::ProcessGroup,
+    sink::Sink,
     stderr::StderrTail,
     supervisor::Supervisor,
 };
@@ -198,7 +199,7 @@ impl<H: ClientHandler + Clone> StdioConnector<H> {
             Ok((ChildStdin::from_std(stdin)?, ChildStdout::from_std(stdout)?, ChildStderr::from_std(stderr)?))
         };
         let (stdin, stdout, stderr) = pipes().map_err(TransportError::connect)?;
-        let (wire, lines) = open(stdout, stdin, self.bounds.line);
+        let (wire, lines) = open(stdout, Sink::Pipe(stdin), self.bounds.line);
         let stderr = tokio::spawn(self.stderr.clone().drain(stderr));
         let supervisor = Supervisor::watch(group, wire.clone(), self.grace, stderr);
         let (handler, lifecycle) = (self.handler.clone(), self.lifecycle.clone());

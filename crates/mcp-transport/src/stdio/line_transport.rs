@@ -1,10 +1,13 @@
-use std::{borrow::Cow, future::Future, io, sync::Arc};
+use std::{borrow::Cow, future::Future, io, sync::Arc, time::Duration};
 
 use rmcp::{
     model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage},
     service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage},
 };
-use tokio::sync::mpsc;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep},
+};
 
 use super::{
     last_words::LastWords,
@@ -17,6 +20,11 @@ use crate::{
     request::{Sorted, nothing_for},
 };
 
+/// How long the calls in flight wait, at the end of the output, for the input's last reader to go.
+const LAST_READER: Duration = Duration::from_millis(100);
+/// How often it is looked for: nothing tells of it.
+const LOOK: Duration = Duration::from_millis(1);
+
 /// One newline-delimited connection, as rmcp's service loop sees it.
 ///
 /// Answers to our own requests never reach rmcp: they go to their caller as raw JSON, and rmcp gets an
@@ -26,12 +34,20 @@ pub(super) struct LineTransport {
     lines: Lines,
     released: mpsc::UnboundedReceiver<RequestId>,
     last_words: LastWords,
+    ending: Option<Ending>,
+}
+
+/// The output has ended; what was sent is not judged yet.
+struct Ending {
+    since: Instant,
+    /// An answer that only lacked its newline is an answer.
+    last: Option<ServerJsonRpcMessage>,
 }
 
 impl LineTransport {
     pub(super) fn new(wire: Arc<Wire>, lines: Lines, released: mpsc::UnboundedReceiver<RequestId>) -> Self {
         let last_words = LastWords::of(wire.child_gone.clone());
-        Self { wire, lines, released, last_words }
+        Self { wire, lines, released, last_words, ending: None }
     }
 }
 
@@ -53,10 +69,16 @@ impl rmcp::transport::Transport<RoleClient> for LineTransport {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
+            if self.ending.is_some() {
+                return self.end().await;
+            }
             let line = tokio::select! {
                 biased;
                 Some(id) = self.released.recv() => return Some(nothing_for(id)),
-                () = self.wire.stop.cancelled() => None,
+                () = self.wire.stop.cancelled() => {
+                    self.wire.end();
+                    return None;
+                }
                 line = self.lines.next(), if !self.last_words.are_overdue() => Some(line),
                 () = self.last_words.spoken() => None,
             };
@@ -74,15 +96,10 @@ impl rmcp::transport::Transport<RoleClient> for LineTransport {
                         return Some(nothing_for(id));
                     }
                 }
-                None => {
-                    self.wire.end();
-                    return None;
-                }
+                None => self.ending = Some(Ending { since: Instant::now(), last: None }),
                 Some(Line::End) => {
-                    // An answer that only lacks its newline is an answer.
                     let last = self.accept();
-                    self.wire.end();
-                    return last;
+                    self.ending = Some(Ending { since: Instant::now(), last });
                 }
             }
         }
@@ -105,6 +122,21 @@ impl Drop for LineTransport {
 }
 
 impl LineTransport {
+    /// Ends the connection. A request that the pipe took whole may not have been read, which shows as soon
+    /// as nobody is left to read it: a process that dies closes its pipes one by one. Cancel-safe.
+    async fn end(&mut self) -> Option<ServerJsonRpcMessage> {
+        self.wire.outbox.stop();
+        let until = self.ending.as_ref().map(|ending| ending.since + LAST_READER);
+        while self.wire.may_prove_unread() && until.is_some_and(|until| Instant::now() < until) {
+            tokio::select! {
+                () = self.wire.stop.cancelled() => break,
+                () = sleep(LOOK) => {}
+            }
+        }
+        self.wire.end();
+        self.ending.take().and_then(|ending| ending.last)
+    }
+
     /// Takes the line that was read: for one of our requests, or else as a message for rmcp.
     fn accept(&mut self) -> Option<ServerJsonRpcMessage> {
         let line = self.lines.line();

@@ -1,16 +1,14 @@
 use std::{
     collections::VecDeque,
     io,
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
 };
 
-use tokio::{io::AsyncWrite, sync::oneshot};
+use tokio::sync::oneshot;
 
+use super::sink::Sink;
 use crate::{TransportError, request::Tap};
-
-type Writer = Pin<Box<dyn AsyncWrite + Send>>;
 
 /// The one place where bytes are accepted for the server.
 ///
@@ -21,7 +19,11 @@ pub(super) struct Outbox(Mutex<State>);
 
 struct State {
     /// None once the outbox was shut down.
-    writer: Option<Writer>,
+    writer: Option<Sink>,
+    /// Bytes that the writer has accepted, of all frames.
+    accepted: u64,
+    /// What [`State::read_at_most`] said when the outbox was shut down.
+    read: Option<u64>,
     queue: VecDeque<Frame>,
     /// The stream takes nothing more: the writer failed, or a frame was cut in the middle.
     broken: bool,
@@ -53,8 +55,15 @@ enum Step {
 }
 
 impl Outbox {
-    pub(super) fn new(writer: Writer) -> Self {
-        Self(Mutex::new(State { writer: Some(writer), queue: VecDeque::new(), broken: false, drainer: None }))
+    pub(super) fn new(writer: Sink) -> Self {
+        Self(Mutex::new(State {
+            writer: Some(writer),
+            accepted: 0,
+            read: None,
+            queue: VecDeque::new(),
+            broken: false,
+            drainer: None,
+        }))
     }
 
     /// Hands over one frame: a JSON text without its newline.
@@ -123,6 +132,19 @@ impl Outbox {
         self.state().broken
     }
 
+    /// Whether the server has read, or may still read, a request to the end of its JSON text. Asked of
+    /// one that was sealed.
+    pub(super) fn may_be_read(&self, tap: &Tap) -> bool {
+        let ends_at = tap.sending().ends_at;
+        self.state().read_at_most().is_none_or(|read| read >= ends_at)
+    }
+
+    /// Whether it can become known what the server has read, and is not yet.
+    pub(super) fn may_yet_tell(&self) -> bool {
+        let state = self.state();
+        state.writer.as_ref().is_some_and(Sink::is_pipe) && state.read_at_most().is_none()
+    }
+
     /// Accepts nothing more, but keeps the writer open: the server may still answer.
     pub(super) fn stop(&self) {
         self.state().fail(&broken_pipe());
@@ -132,6 +154,7 @@ impl Outbox {
     pub(super) fn shut_down(&self) {
         let mut state = self.state();
         state.fail(&broken_pipe());
+        state.read = state.read_at_most();
         let writer = state.writer.take();
         let drainer = state.drainer.take();
         drop(state);
@@ -155,7 +178,7 @@ impl State {
     fn drive(&mut self, cx: &mut Context<'_>) {
         while let (false, Some(writer), Some(frame)) = (self.broken, &mut self.writer, self.queue.front_mut())
         {
-            match frame.step(writer.as_mut(), cx) {
+            match frame.step(writer, &mut self.accepted, cx) {
                 Step::Pending => return,
                 Step::Broken(error) => self.fail(&error),
                 Step::Written => {
@@ -172,10 +195,17 @@ impl State {
         }
         // What a writer with a buffer of its own still holds would otherwise wait for the next frame.
         if let (false, Some(writer)) = (self.broken, &mut self.writer)
-            && let Poll::Ready(Err(error)) = writer.as_mut().poll_flush(cx)
+            && let Poll::Ready(Err(error)) = writer.poll_flush(cx)
         {
             self.fail(&error);
         }
+    }
+
+    /// How many bytes of the stream the server has read, where that is known: nobody is left to read
+    /// more, so nothing more is accepted either.
+    fn read_at_most(&self) -> Option<u64> {
+        let unread = || self.writer.as_ref().and_then(Sink::unread);
+        self.read.or_else(|| unread().map(|unread| self.accepted.saturating_sub(unread)))
     }
 
     fn fail(&mut self, error: &io::Error) {
@@ -190,7 +220,7 @@ impl State {
 }
 
 impl Frame {
-    fn step(&mut self, mut writer: Pin<&mut (dyn AsyncWrite + Send)>, cx: &mut Context<'_>) -> Step {
+    fn step(&mut self, writer: &mut Sink, accepted: &mut u64, cx: &mut Context<'_>) -> Step {
         while self.offset < self.bytes.len() {
             // Held from the look at the seal until the bytes are counted: the two are one step.
             let mut sending = self.tap.as_ref().map(|tap| tap.sending());
@@ -206,15 +236,17 @@ impl Frame {
                 }
                 return Step::Withdrawn(Some(refusal));
             }
-            match writer.as_mut().poll_write(cx, &self.bytes[self.offset..]) {
+            match writer.poll_write(cx, &self.bytes[self.offset..]) {
                 Poll::Pending => return Step::Pending,
                 Poll::Ready(Err(error)) => return Step::Broken(error),
                 Poll::Ready(Ok(0)) => return Step::Broken(io::ErrorKind::WriteZero.into()),
                 Poll::Ready(Ok(written)) => {
-                    self.offset += written;
                     if let Some(sending) = &mut sending {
-                        sending.accepted = self.offset;
+                        sending.ends_at = *accepted + (sending.json_len - self.offset) as u64;
+                        sending.accepted = self.offset + written;
                     }
+                    self.offset += written;
+                    *accepted += written as u64;
                 }
             }
         }

@@ -62,6 +62,11 @@ impl Wire {
         self.drained.cancel();
     }
 
+    /// Whether it could still turn out that a request under way was never read.
+    pub(super) fn may_prove_unread(&self) -> bool {
+        !self.requests.is_empty() && self.outbox.may_yet_tell()
+    }
+
     pub(super) fn is_ended(&self) -> bool {
         self.requests.is_ended()
     }
@@ -133,7 +138,10 @@ impl Carrier for Wire {
     }
 
     fn give_up(&self, tap: &Arc<Tap>) -> Extent {
-        let extent = tap.seal();
+        let extent = match tap.seal() {
+            Extent::Whole if !self.outbox.may_be_read(tap) => Extent::Part,
+            extent => extent,
+        };
         self.outbox.cut(tap);
         let id = self.requests.forget(tap);
         self.after_removal();

@@ -1,4 +1,9 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    pin::Pin,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::io::AsyncWrite;
 
 use super::*;
 use crate::{Delivery, Guard, ToolCall, request::Arrival};
@@ -35,7 +40,7 @@ impl AsyncWrite for Writer {
 fn outbox(room: &Arc<AtomicUsize>, slot: &Slot) -> (Outbox, Arc<AtomicUsize>) {
     let writes = Arc::new(AtomicUsize::new(0));
     let writer = Writer { room: room.clone(), slot: slot.clone(), writes: writes.clone() };
-    let outbox = Outbox::new(Box::pin(writer));
+    let outbox = Outbox::new(Sink::Stream(Box::pin(writer)));
     // As the task that drains would have done.
     outbox.state().drainer = Some(Waker::noop().clone());
     (outbox, writes)
