@@ -66,7 +66,7 @@ impl Protocol {
             Fault::DieUnread { .. } | Fault::DieMidRead { .. } => vec![Step::Die],
             Fault::StopReading => vec![Step::StopReading],
             Fault::CloseStdin => vec![Step::CloseStdin],
-            Fault::DieBeforeCommit | Fault::DieAfterCommit => vec![Step::Die],
+            Fault::DieAfterBytes { .. } | Fault::DieBeforeCommit | Fault::DieAfterCommit => vec![Step::Die],
             Fault::HangBeforeCommit | Fault::Hang => Vec::new(),
             Fault::CloseStdout => vec![Step::CloseStdout],
             Fault::DieMidAnswer => vec![part(answer, Portion::Half), Step::Die],

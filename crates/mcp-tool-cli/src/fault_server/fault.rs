@@ -25,6 +25,12 @@ pub enum Fault {
         /// How many bytes of the line are taken from the pipe.
         bytes: usize,
     },
+    /// Once nothing but this call is due, takes exactly `bytes` bytes of it from the pipe and dies. Runs
+    /// the call first if they are a complete JSON text, which they are not before the last brace.
+    DieAfterBytes {
+        /// How many bytes are taken from the pipe, whatever they are.
+        bytes: usize,
+    },
     /// Stops reading before this call and lives on, with both pipes open.
     StopReading,
     /// Closes its standard input before this call is read, and lives on. Answers that are still due
@@ -165,7 +171,8 @@ impl Fault {
                 Stage::Reading
             }
             Self::DieBeforeCommit | Self::HangBeforeCommit | Self::InputRequired => Stage::Received,
-            Self::DieAfterCommit
+            Self::DieAfterBytes { .. }
+            | Self::DieAfterCommit
             | Self::CloseStdout
             | Self::DieMidAnswer
             | Self::DieBeforeNewline
@@ -193,9 +200,14 @@ impl Fault {
         }
     }
 
+    /// Whether it strikes before the call is read as a message.
+    pub(super) fn is_about_reading(&self) -> bool {
+        self.stage() == Stage::Reading || matches!(self, Self::DieAfterBytes { .. })
+    }
+
     /// Whether it is about standard input or output itself.
     pub(super) fn needs_pipes(&self) -> bool {
-        self.stage() == Stage::Reading || matches!(self, Self::CloseStdout)
+        self.is_about_reading() || matches!(self, Self::CloseStdout)
     }
 }
 

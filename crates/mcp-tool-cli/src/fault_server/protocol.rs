@@ -2,7 +2,6 @@
 use super::{
     Era, Fault, Scenario, Startup,
     event::{Cancellation, Event, Listing},
-    fault::Stage,
     journal::{Journal, Tally},
     paging::{Lister, Page},
     step::Step,
@@ -85,12 +84,12 @@ impl Protocol {
     }
 
     fn fault_of_next_call(&mut self) -> io::Result<Option<Fault>> {
-        if !self.scenario.faults().any(|fault| fault.stage() == Stage::Reading) {
+        if !self.scenario.faults().any(Fault::is_about_reading) {
             return Ok(None);
         }
         let next = self.tally.received()? + 1;
         let fault = self.scenario.fault(next, self.calls + 1);
-        Ok(fault.filter(|fault| fault.stage() == Stage::Reading).cloned())
+        Ok(fault.filter(|fault| fault.is_about_reading()).cloned())
     }
 
     /// Takes one message and says what follows from it.

@@ -23,8 +23,16 @@ pub(super) fn serve(mut protocol: Protocol, resumed: Option<Resume>) -> io::Resu
     front.begin(&protocol, resumed)?;
     let mut input = Input::new(&protocol)?;
     loop {
-        if let Some(fault) = protocol.fault_before_reading()? {
-            front.stop_reading(fault)?;
+        match protocol.fault_before_reading()? {
+            Some(Fault::DieAfterBytes { bytes }) => {
+                let text = input.exactly(bytes)?;
+                if serde_json::from_slice::<serde::de::IgnoredAny>(&text).is_ok() {
+                    front.perform(protocol.handle(&text)?)?;
+                }
+                process::die(&front.journal)
+            }
+            Some(fault) => front.stop_reading(fault)?,
+            None => {}
         }
         match input.next(protocol.bytes_of_next_call()?)? {
             Some(Line::Whole(line)) => front.perform(protocol.handle(&line)?)?,
@@ -178,6 +186,13 @@ impl Input {
         let exact = protocol.scenario.faults().any(Fault::needs_pipes);
         let capacity = if exact { 1 } else { 64 * 1024 };
         Ok(Self { bytes: BufReader::with_capacity(capacity, process::unbuffered_stdin()?) })
+    }
+
+    /// So many bytes, or fewer at the end of the input.
+    fn exactly(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        self.bytes.by_ref().take(bytes as u64).read_to_end(&mut text)?;
+        Ok(text)
     }
 
     /// The next line without its newline, none at the end of the input. Of a `tools/call` at most
