@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::gate::{declared_safe, relisted_as, trust_kept, trusted};
+use crate::gate::{declared_safe, fenced, relisted_as, trust_kept, trusted};
 use crate::overrides::{Overrides, Tool};
 use crate::{Decision, Definition, Delivery, FailedAttempt, Reason, ReplayPolicy};
 
@@ -18,7 +18,7 @@ use crate::{Decision, Definition, Delivery, FailedAttempt, Reason, ReplayPolicy}
 /// 2. For a call proven unsent: `trust_withdrawn`, `tool_changed`, `resend_limit`.
 /// 3. For any other: `server_untrusted`, `workspace_untrusted`; one verdict on the hints
 ///    (`malformed_hints`, else `unannotated`, `contradictory_hints` or `not_declared_safe`);
-///    `tool_changed`, `replay_limit`.
+///    `tool_changed`, `not_fenced`, `replay_limit`.
 ///
 /// `tool_changed` is found only at [`Checkpoint::BeforeReplay`](crate::Checkpoint::BeforeReplay), since no listing is new before
 /// that. It takes any difference for an unsent call, and a different input schema for another.
@@ -27,6 +27,7 @@ pub struct ConservativePolicy {
     max_replays: u32,
     unsent: UnsentCalls,
     refused: RefusedCalls,
+    writes: Writes,
     overrides: Overrides,
 }
 
@@ -42,6 +43,12 @@ enum RefusedCalls {
     TreatAsUnknown,
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Writes {
+    NeedFence,
+    NeedNone,
+}
+
 /// What stands for the claim that a second run does no harm.
 enum Grounds {
     HintsOrOperator,
@@ -54,6 +61,7 @@ impl Default for ConservativePolicy {
             max_replays: Self::DEFAULT_MAX_REPLAYS,
             unsent: UnsentCalls::Resend,
             refused: RefusedCalls::TreatAsUnknown,
+            writes: Writes::NeedNone,
             overrides: Overrides::default(),
         }
     }
@@ -93,6 +101,19 @@ impl ConservativePolicy {
     #[must_use]
     pub fn accepting_refusals(mut self) -> Self {
         self.refused = RefusedCalls::Accept;
+        self
+    }
+
+    /// Replays a write only when the server that it was sent to is known to have gone
+    /// ([`Fence::GroupGone`](crate::Fence)). Default: off.
+    ///
+    /// Without a fence the old server may still be at work on the lost call while its replay runs, and
+    /// after that: harmless for what is idempotent on its own, not where another write comes between. A
+    /// tool that is declared read-only needs no fence. Over HTTP there is none, so nothing that writes is
+    /// replayed there.
+    #[must_use]
+    pub fn requiring_fence(mut self) -> Self {
+        self.writes = Writes::NeedFence;
         self
     }
 
@@ -165,6 +186,10 @@ impl ConservativePolicy {
             Grounds::WordOfThePeer => {}
         }
         relisted_as(attempt, &[Definition::Same, Definition::Changed])?;
+        match self.writes {
+            Writes::NeedFence => fenced(attempt)?,
+            Writes::NeedNone => {}
+        }
         if self.spent(attempt) >= self.max_replays {
             return Err(Reason::ReplayLimit);
         }

@@ -1,6 +1,6 @@
 //! The rules that the default policy is made of: each one permits, or names its reason.
 
-use crate::{Checkpoint, Definition, FailedAttempt, HintForm, Hints, Reason, Trust};
+use crate::{Checkpoint, Definition, FailedAttempt, Fence, HintForm, Hints, Reason, Trust};
 
 /// Server and workspace are trusted now.
 pub(crate) fn trusted(trust: Trust) -> Result<(), Reason> {
@@ -53,4 +53,18 @@ pub(crate) fn relisted_as(attempt: &FailedAttempt, accepted: &[Definition]) -> R
         Checkpoint::BeforeReplay if accepted.contains(&attempt.definition()) => Ok(()),
         Checkpoint::BeforeReplay => Err(Reason::ToolChanged),
     }
+}
+
+/// The server that the call was sent to is known to have gone, or the tool only reads. Before the old
+/// connection was ended, nothing is asked.
+pub(crate) fn fenced(attempt: &FailedAttempt) -> Result<(), Reason> {
+    match (attempt.checkpoint(), attempt.fence()) {
+        (Checkpoint::BeforeReconnect, _) | (_, Fence::GroupGone) => Ok(()),
+        (Checkpoint::BeforeReplay, Fence::None) if only_reads(attempt.hints()) => Ok(()),
+        (Checkpoint::BeforeReplay, Fence::None) => Err(Reason::NotFenced),
+    }
+}
+
+fn only_reads(hints: Option<Hints>) -> bool {
+    declared_safe(hints).is_ok() && hints.is_some_and(|hints| hints.read_only == Some(true))
 }

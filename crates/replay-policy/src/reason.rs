@@ -27,6 +27,8 @@ pub enum Reason {
     NotDeclaredSafe,
     /// `tool_changed`: the tool is no longer the one that the call was made for.
     ToolChanged,
+    /// `not_fenced`: a write, and nothing tells that the server that it was sent to has gone.
+    NotFenced,
     /// `replay_limit`: the replays of this call are used up.
     ReplayLimit,
     /// `resend_limit`: the resends of this unsent call are used up.
@@ -36,7 +38,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    const FIXED: [Self; 12] = [
+    const FIXED: [Self; 13] = [
         Self::OperatorNever,
         Self::AmbiguousTool,
         Self::TrustWithdrawn,
@@ -47,6 +49,7 @@ impl Reason {
         Self::ContradictoryHints,
         Self::NotDeclaredSafe,
         Self::ToolChanged,
+        Self::NotFenced,
         Self::ReplayLimit,
         Self::ResendLimit,
     ];
@@ -71,6 +74,7 @@ impl Reason {
             Self::ContradictoryHints => "contradictory_hints",
             Self::NotDeclaredSafe => "not_declared_safe",
             Self::ToolChanged => "tool_changed",
+            Self::NotFenced => "not_fenced",
             Self::ReplayLimit => "replay_limit",
             Self::ResendLimit => "resend_limit",
             Self::Custom(code) => code,
@@ -102,9 +106,10 @@ mod tests {
             Reason::ContradictoryHints => 7,
             Reason::NotDeclaredSafe => 8,
             Reason::ToolChanged => 9,
-            Reason::ReplayLimit => 10,
-            Reason::ResendLimit => 11,
-            Reason::Custom(_) => 12,
+            Reason::NotFenced => 10,
+            Reason::ReplayLimit => 11,
+            Reason::ResendLimit => 12,
+            Reason::Custom(_) => 13,
         }
     }
 

@@ -15,6 +15,7 @@ struct Switches {
     accepts_refusals: bool,
     never: bool,
     safe: bool,
+    fence: bool,
 }
 
 /// Hints in three letters: read-only, destructive, idempotent, each true, false or absent.
@@ -40,6 +41,7 @@ fn expected(policy: Switches, facts: &FailedAttempt) -> Decision {
     let hints = facts.hints().unwrap_or_default();
     let malformed = hints.form == HintForm::Malformed;
     let hints = letters(hints);
+    let reads = annotated && !malformed && hints[0] == b't' && DECLARED_SAFE.contains(&hints);
 
     let relisted = facts.checkpoint() == Checkpoint::BeforeReplay;
     let spent = if policy.resends_unsent { facts.replays() } else { facts.replays() + facts.resends() };
@@ -59,6 +61,7 @@ fn expected(policy: Switches, facts: &FailedAttempt) -> Decision {
         (hints_matter && !DECLARED_SAFE.contains(&hints), Reason::NotDeclaredSafe),
         (relisted && facts.definition() == Definition::SchemaChanged, Reason::ToolChanged),
         (relisted && first_delivery && facts.definition() == Definition::Changed, Reason::ToolChanged),
+        (policy.fence && in_doubt && relisted && facts.fence() == Fence::None && !reads, Reason::NotFenced),
         (in_doubt && spent >= 3, Reason::ReplayLimit),
         (first_delivery && facts.resends() >= 3, Reason::ResendLimit),
     ];
@@ -79,6 +82,9 @@ fn policy(switches: Switches) -> ConservativePolicy {
     if switches.never {
         policy = policy.with_never_on("files", "put");
     }
+    if switches.fence {
+        policy = policy.requiring_fence();
+    }
     if switches.safe {
         policy = policy.with_safe_on("files", "put");
     }
@@ -86,11 +92,13 @@ fn policy(switches: Switches) -> ConservativePolicy {
 }
 
 fn every_setup() -> impl Iterator<Item = Switches> {
-    (0..16).map(|bits| Switches {
+    // A fence is looked at last but one, so half of the other switches are enough beside it.
+    (0..16).chain([16, 18, 24, 26]).map(|bits| Switches {
         resends_unsent: bits & 1 != 0,
         accepts_refusals: bits & 2 != 0,
         never: bits & 4 != 0,
         safe: bits & 8 != 0,
+        fence: bits & 16 != 0,
     })
 }
 
@@ -158,10 +166,14 @@ fn the_gate_agrees_with_a_flat_list_of_objections_on_every_combination() {
     let mut verdicts = HashSet::new();
     for switches in every_setup() {
         let policy = policy(switches);
-        for attempt in &attempts {
-            let decision = policy.decide(attempt);
-            assert_eq!(decision, expected(switches, attempt), "{switches:?} {attempt:?}");
-            verdicts.insert(decision);
+        let fences = if switches.fence { &[Fence::None, Fence::GroupGone][..] } else { &[Fence::None] };
+        for fence in fences {
+            for attempt in &attempts {
+                let attempt = attempt.clone().with_fence(*fence);
+                let decision = policy.decide(&attempt);
+                assert_eq!(decision, expected(switches, &attempt), "{switches:?} {attempt:?}");
+                verdicts.insert(decision);
+            }
         }
     }
     let reached = Reason::fixed().count() + 1;

@@ -20,6 +20,7 @@ fn codes_are_stable() {
             "contradictory_hints",
             "not_declared_safe",
             "tool_changed",
+            "not_fenced",
             "replay_limit",
             "resend_limit",
         ]

@@ -5,4 +5,5 @@
 #[path = "../bench/mod.rs"]
 mod bench;
 mod cut;
+mod fence;
 mod unread;

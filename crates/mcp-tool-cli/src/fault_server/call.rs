@@ -3,6 +3,7 @@ use super::{
     Ask, Fault, When,
     event::{Event, Execution, Receipt},
     fault::Stage,
+    process::{self, LateWork},
     protocol::{Protocol, Request},
     step::{NOBODYS_ID, Portion, Step},
 };
@@ -23,7 +24,11 @@ impl Protocol {
             self.journal.fault(fault.name())?;
         }
         if fault.as_ref().is_none_or(|fault| fault.stage() == Stage::Committed) {
-            self.execute(request, tool)?;
+            self.journal.commit(&Event::Executed(self.execution(request, tool)))?;
+        }
+        if let Some(Fault::DieAndCommitLate { when }) = &fault {
+            let work = LateWork { when: when.clone(), execution: self.execution(request, tool) };
+            process::start_worker(&work, &self.journal)?;
         }
         let answer = self.text(request, format!("{tool} ran"));
         Ok(match fault {
@@ -47,13 +52,13 @@ impl Protocol {
         Ok(self.scenario.fault(of_ledger, self.calls).cloned())
     }
 
-    fn execute(&self, request: &Request, tool: &str) -> io::Result<()> {
-        self.journal.commit(&Event::Executed(Execution {
+    fn execution(&self, request: &Request, tool: &str) -> Execution {
+        Execution {
             start: self.journal.start(),
             id: request.id.clone(),
             tool: tool.to_owned(),
             key: request.params["arguments"]["key"].clone(),
-        }))
+        }
     }
 
     fn text(&self, request: &Request, text: String) -> Step {
@@ -66,7 +71,10 @@ impl Protocol {
             Fault::DieUnread { .. } | Fault::DieMidRead { .. } => vec![Step::Die],
             Fault::StopReading => vec![Step::StopReading],
             Fault::CloseStdin => vec![Step::CloseStdin],
-            Fault::DieAfterBytes { .. } | Fault::DieBeforeCommit | Fault::DieAfterCommit => vec![Step::Die],
+            Fault::DieAfterBytes { .. }
+            | Fault::DieBeforeCommit
+            | Fault::DieAndCommitLate { .. }
+            | Fault::DieAfterCommit => vec![Step::Die],
             Fault::HangBeforeCommit | Fault::Hang => Vec::new(),
             Fault::CloseStdout => vec![Step::CloseStdout],
             Fault::DieMidAnswer => vec![part(answer, Portion::Half), Step::Die],

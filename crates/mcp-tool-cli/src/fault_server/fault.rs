@@ -51,6 +51,11 @@ pub enum Fault {
     DieBeforeNewline,
     /// Answers as it should and dies: what follows meets a server that died while idle.
     DieAfterAnswer,
+    /// Leaves the side effect to a child of its own, which commits at `when`, and dies.
+    DieAndCommitLate {
+        /// When the child commits, counted from its start.
+        when: When,
+    },
     /// Never answers, but serves everything else.
     Hang,
     /// Answers at `when`, and serves everything else meanwhile.
@@ -170,7 +175,10 @@ impl Fault {
             Self::DieUnread { .. } | Self::DieMidRead { .. } | Self::StopReading | Self::CloseStdin => {
                 Stage::Reading
             }
-            Self::DieBeforeCommit | Self::HangBeforeCommit | Self::InputRequired => Stage::Received,
+            Self::DieBeforeCommit
+            | Self::DieAndCommitLate { .. }
+            | Self::HangBeforeCommit
+            | Self::InputRequired => Stage::Received,
             Self::DieAfterBytes { .. }
             | Self::DieAfterCommit
             | Self::CloseStdout

@@ -1,7 +1,7 @@
 //! The process around a server: its descriptors, its child, its end.
 use super::{
-    Holds,
-    event::{Event, Exit},
+    Holds, When,
+    event::{Event, Execution, Exit},
     journal::Journal,
 };
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use std::{
     ffi::OsString,
     fs::File,
     io::{self, Write},
+    path::Path,
     process::{self, Command, Stdio},
     thread,
     time::Duration,
@@ -52,6 +53,28 @@ pub(super) fn flood_stderr(bytes: usize) {
 pub(super) fn live_as_grandchild() -> ! {
     thread::sleep(FORGOTTEN_AFTER);
     process::exit(DEATH)
+}
+
+/// What a server leaves to a child of its own.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct LateWork {
+    pub(super) when: When,
+    pub(super) execution: Execution,
+}
+
+/// Starts this program once more as a child that does this work, whatever becomes of its parent.
+pub(super) fn start_worker(work: &LateWork, journal: &Journal) -> io::Result<()> {
+    let work = serde_json::to_string(work)?;
+    let mut command = again(["--late-work".into(), work.into()])?;
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    journal.record(&Event::Grandchild { start: journal.start(), pid: child.id() })
+}
+
+/// The life of such a child.
+pub(super) fn work_late(work: LateWork, ledger: &Path) -> io::Result<()> {
+    let LateWork { when, execution } = work;
+    when.wait();
+    Journal::resume(ledger, execution.start)?.commit(&Event::Executed(execution))
 }
 
 /// Starts this program once more as a child that only holds what it inherits.

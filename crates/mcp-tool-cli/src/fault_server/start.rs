@@ -4,7 +4,7 @@ use super::{
     event::Exit,
     http,
     journal::Journal,
-    process::{self, Rebirth},
+    process::{self, LateWork, Rebirth},
     protocol::Protocol,
     stdio,
     step::Step,
@@ -37,7 +37,7 @@ const USAGE: &str =
 pub fn main_with_args(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match Arguments::parse(args) {
         Ok(arguments) if arguments.is_grandchild => process::live_as_grandchild(),
-        Ok(arguments) => serve(arguments).unwrap_or_else(|error| {
+        Ok(arguments) => live(arguments).unwrap_or_else(|error| {
             eprintln!("fault-server: {error}");
             ExitCode::FAILURE
         }),
@@ -63,12 +63,13 @@ struct Arguments {
     http: Option<u16>,
     resume: Option<Resume>,
     is_grandchild: bool,
+    late_work: Option<LateWork>,
 }
 
 impl Arguments {
     fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
         let (mut ledger, mut scenario, mut http) = (None, None, None);
-        let (mut resume, mut is_grandchild) = (None, false);
+        let (mut resume, mut is_grandchild, mut late_work) = (None, false, None);
         let mut args = args.into_iter();
         while let Some(option) = args.next() {
             let option = option.to_string_lossy().into_owned();
@@ -82,6 +83,7 @@ impl Arguments {
                 }
                 "--http" => http = Some(json(&option, value()?.as_encoded_bytes())?),
                 "--resume" => resume = Some(json(&option, value()?.as_encoded_bytes())?),
+                "--late-work" => late_work = Some(json(&option, value()?.as_encoded_bytes())?),
                 "--grandchild" => is_grandchild = true,
                 _ => return Err(format!("unknown option {option}")),
             }
@@ -95,12 +97,19 @@ impl Arguments {
         if let Some(fault) = scenario.all_faults().find(out_of_place) {
             return Err(format!("{} is not possible over this front", fault.name()));
         }
-        Ok(Self { ledger, scenario, http, resume, is_grandchild })
+        Ok(Self { ledger, scenario, http, resume, is_grandchild, late_work })
     }
 }
 
 fn json<T: for<'a> Deserialize<'a>>(option: &str, text: &[u8]) -> Result<T, String> {
     serde_json::from_slice(text).map_err(|error| format!("{option}: {error}"))
+}
+
+fn live(arguments: Arguments) -> io::Result<ExitCode> {
+    match arguments.late_work {
+        Some(work) => process::work_late(work, &arguments.ledger).map(|()| ExitCode::SUCCESS),
+        None => serve(arguments),
+    }
 }
 
 fn serve(arguments: Arguments) -> io::Result<ExitCode> {

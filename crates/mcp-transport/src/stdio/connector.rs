@@ -47,7 +47,17 @@ pub struct StdioConnector<H = ClientConfig> {
     lifecycle: ClientLifecycleMode,
     bounds: Bounds,
     grace: Duration,
+    reach: Reach,
     stderr: StderrTail,
+}
+
+/// Where the server runs that the command starts.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reach {
+    /// In its process group.
+    Here,
+    /// Behind it: the command only passes on what it reads.
+    Behind,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +79,7 @@ impl StdioConnector {
             lifecycle: default_lifecycle(),
             bounds: Bounds::default(),
             grace: Duration::from_secs(2),
+            reach: Reach::Here,
             stderr: StderrTail::default(),
         }
     }
@@ -124,6 +135,7 @@ impl<H> StdioConnector<H> {
             lifecycle: self.lifecycle,
             bounds: self.bounds,
             grace: self.grace,
+            reach: self.reach,
             stderr: self.stderr,
         }
     }
@@ -165,6 +177,15 @@ impl<H> StdioConnector<H> {
         self
     }
 
+    /// The command only relays to a server that runs elsewhere (`ssh`, `docker run`, a daemon): ending its
+    /// process group says nothing of that server, so no fence is claimed
+    /// ([`Fence::None`](crate::Fence::None)). Default: the server is the command, or its descendant.
+    #[must_use]
+    pub fn relay(mut self) -> Self {
+        self.reach = Reach::Behind;
+        self
+    }
+
     /// The last 64 KiB that the server wrote to its standard error, over all its starts, for diagnosis.
     ///
     /// The server's own words: they may hold secrets, and nothing here prints them.
@@ -201,7 +222,7 @@ impl<H: ClientHandler + Clone> StdioConnector<H> {
         let (stdin, stdout, stderr) = pipes().map_err(TransportError::connect)?;
         let (wire, lines) = open(stdout, Sink::Pipe(stdin), self.bounds.line);
         let stderr = tokio::spawn(self.stderr.clone().drain(stderr));
-        let supervisor = Supervisor::watch(group, wire.clone(), self.grace, stderr);
+        let supervisor = Supervisor::watch(group, wire.clone(), self.grace, self.reach, stderr);
         let (handler, lifecycle) = (self.handler.clone(), self.lifecycle.clone());
         StdioTransport::establish(wire, lines, handler, lifecycle, self.bounds, Some(supervisor)).await
     }

@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{process_group::ProcessGroup, wire::Wire};
+use super::{connector::Reach, process_group::ProcessGroup, wire::Wire};
 use crate::Fence;
 
 /// How long a process outside the group may keep standard error open after the group has gone.
@@ -24,13 +24,18 @@ impl Supervisor {
         group: ProcessGroup,
         wire: Arc<Wire>,
         grace: Duration,
+        reach: Reach,
         stderr: JoinHandle<()>,
     ) -> Self {
         let closing = CancellationToken::new();
         let (told, fence) = watch::channel(None);
         let asked = closing.clone();
         tokio::spawn(async move {
-            let fence = supervise(group, &wire, &asked, grace).await;
+            let ended = supervise(group, &wire, &asked, grace).await;
+            let fence = match reach {
+                Reach::Here => ended,
+                Reach::Behind => Fence::None,
+            };
             // Read to its end before anybody is told, so that its tail explains why the server ended.
             let mut stderr = stderr;
             if timeout(LAST_WORDS, &mut stderr).await.is_err() {
