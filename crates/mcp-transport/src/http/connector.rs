@@ -13,6 +13,7 @@ use rmcp::{
 use super::{
     client::{HttpClient, TokenSource},
     connection::{HttpTransport, Session},
+    tls,
 };
 use crate::{
     Connector, ServerIdentity, Transport, TransportError,
@@ -44,10 +45,18 @@ pub struct HttpConnector<H = ClientConfig> {
     max_resumes: u32,
 }
 
-/// The text is no URL of a server: not `http://…` or `https://…` with a host.
+/// Why no server can be reached at a URL. It holds nothing of the text.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a URL of the form http://host/path or https://host/path")]
-pub struct InvalidUrl;
+pub enum InvalidUrl {
+    /// It is none of a server.
+    #[error("not a URL of the form http://host/path or https://host/path")]
+    Malformed,
+    /// It is `https://…`, and this build has no TLS: neither a feature of this crate nor one that the host
+    /// has turned on in reqwest brings it.
+    #[error("https needs TLS: turn on the feature http-rustls or http-native-tls")]
+    NoTls,
+}
 
 impl HttpConnector {
     /// A server at this URL, with a client of our own: no redirects, no retries, no idle connections.
@@ -56,11 +65,14 @@ impl HttpConnector {
     ///
     /// [`InvalidUrl`].
     pub fn new(url: &str) -> Result<Self, InvalidUrl> {
-        let url = Url::parse(url).map_err(|_| InvalidUrl)?;
+        let url = Url::parse(url).map_err(|_| InvalidUrl::Malformed)?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(InvalidUrl);
+            return Err(InvalidUrl::Malformed);
         }
-        let http = guarded(reqwest::Client::builder()).map_err(|_| InvalidUrl)?;
+        if url.scheme() == "https" && !tls::is_there() {
+            return Err(InvalidUrl::NoTls);
+        }
+        let http = guarded(reqwest::Client::builder()).map_err(|_| InvalidUrl::Malformed)?;
         Ok(Self {
             url,
             http,
@@ -78,7 +90,7 @@ impl HttpConnector {
 
 /// Applied last, whatever the host has set: each of these could post a request twice, or make it
 /// unknown whether a request was sent.
-fn guarded(builder: reqwest::ClientBuilder) -> reqwest::Result<reqwest::Client> {
+pub(super) fn guarded(builder: reqwest::ClientBuilder) -> reqwest::Result<reqwest::Client> {
     builder
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())

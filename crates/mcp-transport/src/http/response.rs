@@ -5,11 +5,14 @@ use futures_util::{Stream, StreamExt};
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use rmcp::{service::ClientInitializeError, transport::streamable_http_client::StreamableHttpError};
 
+use super::tls;
 use crate::{TransportError, handshake::handshake_error};
 
 /// What a failed POST says. Whether its body had left is for the seal to tell.
 pub(super) fn send_error(error: reqwest::Error) -> TransportError {
-    if error.is_connect() || error.is_builder() {
+    if error.is_connect() && tls::failed(&error) {
+        TransportError::tls().caused_by(error.without_url())
+    } else if error.is_connect() || error.is_builder() {
         TransportError::connect(error.without_url())
     } else if error.is_timeout() {
         TransportError::deadline().caused_by(error.without_url())
@@ -43,6 +46,8 @@ pub(super) fn refused_handshake(error: ClientInitializeError) -> TransportError 
         Some(
             StreamableHttpError::UnexpectedContentType(_) | StreamableHttpError::UnexpectedServerResponse(_),
         ) => return TransportError::handshake(error),
+        // A server may refuse the client's certificate later than with its first words.
+        Some(StreamableHttpError::Client(failed)) if tls::failed(failed) => TransportError::tls(),
         _ => {
             return match error {
                 ClientInitializeError::LegacyFallbackFailed { fallback, .. } => refused_handshake(*fallback),
