@@ -122,7 +122,17 @@ impl Front {
 
     fn attend(&self, socket: &Socket) -> io::Result<()> {
         let mut input = BufReader::new(socket);
-        while let Some(request) = Request::read(&mut input)? {
+        loop {
+            let request = match Request::read(&mut input) {
+                Ok(Some(request)) => request,
+                Ok(None) => break,
+                // No HTTP: a client that speaks TLS, say.
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    self.respond(&Response::new(400), socket)?;
+                    return Err(error);
+                }
+                Err(error) => return Err(error),
+            };
             let socket = socket.clone();
             let connection = match &*request.method {
                 "POST" => self.post(&request, socket)?,

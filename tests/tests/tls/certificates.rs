@@ -1,0 +1,136 @@
+use http::{HeaderName, HeaderValue};
+use mcp_tool::{HttpConnector, TokenSource};
+use mcp_tool_cli::fault_server::{Certificate, Http};
+use tokio::{io::AsyncReadExt, net::TcpListener};
+
+use crate::{
+    assert_clear,
+    backend::{BACKENDS, Backend},
+    call, client, kind,
+    proxy::Proxy,
+    put,
+    secure::{Authorities, Secure},
+    server::Server,
+};
+
+struct Canary;
+
+#[async_trait::async_trait]
+impl TokenSource for Canary {
+    async fn token(&self) -> Result<Option<String>, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(Some("canary".to_owned()))
+    }
+}
+
+/// How to reach a port, with a secret in every place that has room for one.
+fn with_secrets(scheme: &str, port: u16) -> HttpConnector {
+    HttpConnector::new(&format!("{scheme}://canary:canary@127.0.0.1:{port}/canary?canary"))
+        .unwrap()
+        .with_header(HeaderName::from_static("x-key"), HeaderValue::from_static("canary"))
+        .with_tokens(Canary)
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_not_accepted_is_told_in_one_line_after_one_try() {
+    for &backend in BACKENDS {
+        for (certificate, trusted) in [
+            (Certificate::Good, "another"),
+            (Certificate::OfAnotherHost, "ours"),
+            (Certificate::Expired, "ours"),
+        ] {
+            let row = format!("{backend:?} {certificate:?} trusting {trusted}");
+            let authorities = Authorities::new();
+            let another = authorities.tls("another");
+            let shown = authorities.tls("ours").certificate(certificate).subject("canary");
+            // Only there so that the authority is.
+            Server::start(&put(false).http(Http::new().tls(another))).await.stop().await;
+            let scenario = put(false).http(Http::new().tls(shown));
+            let server = authorities.start(&scenario, trusted).await;
+            let proxy = Proxy::before(server.port()).await;
+            let connector = with_secrets("https", server.port());
+            let client = client(connector.with_client(server.client(backend).proxy(proxy.proxy())).unwrap());
+            let error = client.call(call("never")).await.unwrap_err();
+            assert_clear(&error, &row);
+            assert_eq!((error.reason().code(), kind(&error)), ("unavailable", "tls_failed"), "{row}");
+            let told = error.transport_error().unwrap().to_string();
+            assert_eq!(told, "the server's certificate is not accepted, or it does not speak TLS");
+            // Both handshakes of the one try; a server that is away would be tried six times.
+            assert!(proxy.methods().len() <= 2, "{row}: {:?}", proxy.methods());
+            let record = server.record();
+            assert_eq!((record.received().len(), record.versions().len()), (0, 0), "{row}");
+            server.stop().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_to_a_server_that_came_back_with_another_authority_is_proven_unsent() {
+    for &backend in BACKENDS {
+        let authorities = Authorities::new();
+        let first = put(false).http(Http::new().tls(authorities.tls("ours")));
+        let second = put(false).http(Http::new().tls(authorities.tls("another")));
+        let server = authorities.start(&first.from_start(2, second), "ours").await;
+        let client = client(server.over(backend));
+        client.call(call("before")).await.unwrap();
+        server.stay_down().await;
+        server.come_back().await;
+        server.wait_for(|record| record.ports().len() == 2).await;
+        let error = client.call(call("never")).await.unwrap_err();
+        assert_clear(&error, &format!("{backend:?}"));
+        assert_eq!((error.reason().code(), kind(&error)), ("unavailable", "tls_failed"), "{backend:?}");
+        let record = server.record();
+        assert_eq!((record.received().len(), record.executions().len()), (1, 1), "{backend:?}");
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn https_to_a_plain_port_is_told_in_one_line() {
+    for &backend in BACKENDS {
+        let server = Server::start(&put(false)).await;
+        let connector = with_secrets("https", server.port()).with_client(backend.client()).unwrap();
+        let error = client(connector).call(call("never")).await.unwrap_err();
+        assert_clear(&error, &format!("{backend:?}"));
+        assert_eq!((error.reason().code(), kind(&error)), ("unavailable", "tls_failed"), "{backend:?}");
+        assert_eq!(server.record().executions().len(), 0, "{backend:?}");
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn http_to_a_port_that_speaks_tls_is_told_in_one_line() {
+    let server = Secure::start(put(false), Http::new()).await;
+    let connector = with_secrets("http", server.port());
+    let error = client(connector.with_client(Backend::Rustls.client()).unwrap())
+        .call(call("never"))
+        .await
+        .unwrap_err();
+    assert_clear(&error, "http");
+    assert_eq!((error.reason().code(), kind(&error)), ("unavailable", "connect_failed"));
+    assert_eq!(server.record().executions().len(), 0);
+    server.stop().await;
+}
+
+/// A handshake that is cut says nothing of a certificate: the server may be on its way.
+#[tokio::test]
+async fn a_handshake_that_is_cut_is_tried_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let connector = with_secrets("https", port).with_client(Backend::Rustls.client()).unwrap();
+    let calling = tokio::spawn(async move { client(connector).call(call("never")).await });
+    let mut connections = 0;
+    let accepting = async {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let _ = socket.read(&mut [0; 64]).await;
+            connections += 1;
+        }
+    };
+    let error = tokio::select! {
+        error = calling => error.unwrap().unwrap_err(),
+        () = accepting => unreachable!("it accepts for ever"),
+    };
+    assert_clear(&error, "cut");
+    assert_eq!((error.reason().code(), kind(&error)), ("unavailable", "connect_failed"));
+    assert!(connections >= 6, "{connections}");
+}
