@@ -1,6 +1,4 @@
-use std::time::Duration;
-
-use mcp_tool::{Client, Outcome, Trust};
+use mcp_tool::{CancellationToken, Client, Outcome, Trust};
 use mcp_tool_cli::fault_server::{Era, Fault, Http, HttpFault, Moment, Reply, Response, Resumed};
 
 use crate::{
@@ -38,7 +36,7 @@ fn rows() -> Vec<Row> {
         (ends_after_id(Resumed::Empty), Reply::SseWithIds, 1, Loss),
         (status(BeforeCommit), Reply::Json, 0, End("http_status")),
         (status(AfterCommit), Reply::Json, 1, End("http_status")),
-        (Fault::Hang, Reply::Json, 1, End("deadline")),
+        (Fault::Hang, Reply::Json, 1, End("cancelled")),
         (Fault::AnswerHuge { bytes: 11 << 20 }, Reply::Json, 1, Answer),
     ]
 }
@@ -48,8 +46,15 @@ async fn meets((fault, reply, executed, comes): Row, backend: Backend, era: Era,
     let scenario = put(safe).era(era).on_call(1, fault);
     let server = Secure::start(scenario, Http::new().reply(reply)).await;
     let client = Client::builder("tls", server.over(backend)).trust(Trust::BOTH).build();
-    let deadline = Duration::from_secs(if comes == Comes::End("deadline") { 2 } else { 60 });
-    let result = client.call(call("first").with_deadline(deadline)).await;
+    let token = CancellationToken::new();
+    let calling = client.call(call("first").with_cancellation(token.clone()));
+    let giving_up = async {
+        if comes == Comes::End("cancelled") {
+            server.wait_for(|record| record.executions().len() == 1).await;
+            token.cancel();
+        }
+    };
+    let (result, ()) = tokio::join!(calling, giving_up);
 
     let replayed = comes == Comes::Loss && safe;
     let (executed, attempts) = if replayed { (executed + 1, 2) } else { (executed, 1) };
