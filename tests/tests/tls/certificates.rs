@@ -114,23 +114,56 @@ async fn http_to_a_port_that_speaks_tls_is_told_in_one_line() {
 /// A handshake that is cut says nothing of a certificate: the server may be on its way.
 #[tokio::test]
 async fn a_handshake_that_is_cut_is_tried_again() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let connector = with_secrets("https", port).with_client(Backend::Rustls.client()).unwrap();
-    let calling = tokio::spawn(async move { client(connector).call(call("never")).await });
-    let mut connections = 0;
-    let accepting = async {
-        loop {
-            let (mut socket, _) = listener.accept().await.unwrap();
-            let _ = socket.read(&mut [0; 64]).await;
-            connections += 1;
-        }
-    };
-    let error = tokio::select! {
-        error = calling => error.unwrap().unwrap_err(),
-        () = accepting => unreachable!("it accepts for ever"),
-    };
-    assert_clear(&error, "cut");
-    assert_eq!((error.reason().code(), kind(&error)), ("unavailable", "connect_failed"));
-    assert!(connections >= 6, "{connections}");
+    for &backend in BACKENDS {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let connector = with_secrets("https", port).with_client(backend.client()).unwrap();
+        let calling = tokio::spawn(async move { client(connector).call(call("never")).await });
+        let mut connections = 0;
+        let accepting = async {
+            loop {
+                let (mut socket, _) = listener.accept().await.unwrap();
+                // Dropped with unread bytes, it is reset.
+                let _ = socket.read(&mut [0; 64]).await;
+                connections += 1;
+            }
+        };
+        let error = tokio::select! {
+            error = calling => error.unwrap().unwrap_err(),
+            () = accepting => unreachable!("it accepts for ever"),
+        };
+        let row = format!("{backend:?}");
+        assert_clear(&error, &row);
+        assert_eq!((error.reason().code(), kind(&error)), ("unavailable", "connect_failed"), "{row}");
+        assert!(connections >= 6, "{row}: {connections}");
+    }
+}
+
+#[tokio::test]
+async fn a_machine_without_authorities_reaches_what_needs_none() {
+    let none = tempfile::tempdir().unwrap();
+    let output = tokio::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "certificates::on_a_machine_without_authorities", "--ignored"])
+        .env("SSL_CERT_FILE", "/dev/null")
+        .env("SSL_CERT_DIR", none.path())
+        .output()
+        .await
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+}
+
+#[tokio::test]
+#[ignore = "started by another test, in an environment of its own"]
+async fn on_a_machine_without_authorities() {
+    let plain = Server::start(&put(false)).await;
+    client(plain.connector()).call(call("plain")).await.unwrap();
+    plain.stop().await;
+
+    let server = Secure::start(put(false), Http::new()).await;
+    client(server.over(Backend::Rustls)).call(call("by an authority of the host")).await.unwrap();
+    let error = client(HttpConnector::new(&server.url()).unwrap()).call(call("never")).await.unwrap_err();
+    assert_clear(&error, "no authorities");
+    assert_eq!((error.reason().code(), kind(&error)), ("unavailable", "tls_failed"));
+    server.stop().await;
 }

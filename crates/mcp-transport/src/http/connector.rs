@@ -1,4 +1,9 @@
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use http::{HeaderName, HeaderValue};
@@ -13,6 +18,7 @@ use rmcp::{
 use super::{
     client::{HttpClient, TokenSource},
     connection::{HttpTransport, Session},
+    response::send_error,
     tls,
 };
 use crate::{
@@ -34,7 +40,8 @@ use crate::{
 #[derive(Clone)]
 pub struct HttpConnector<H = ClientConfig> {
     url: Url,
-    http: reqwest::Client,
+    /// The host's, or one of our own, made when it is needed: that may read all authorities of the system.
+    http: Arc<OnceLock<reqwest::Client>>,
     headers: HashMap<HeaderName, HeaderValue>,
     tokens: Option<Arc<dyn TokenSource>>,
     handler: H,
@@ -59,7 +66,9 @@ pub enum InvalidUrl {
 }
 
 impl HttpConnector {
-    /// A server at this URL, with a client of our own: no redirects, no retries, no idle connections.
+    /// A server at this URL, with a client of our own that is made at the first connect: no redirects, no
+    /// retries, no idle connections, the system's certificate authorities, and the proxies that the
+    /// environment names.
     ///
     /// # Errors
     ///
@@ -72,10 +81,9 @@ impl HttpConnector {
         if url.scheme() == "https" && !tls::is_there() {
             return Err(InvalidUrl::NoTls);
         }
-        let http = guarded(reqwest::Client::builder()).map_err(|_| InvalidUrl::Malformed)?;
         Ok(Self {
             url,
-            http,
+            http: Arc::default(),
             headers: HashMap::new(),
             tokens: None,
             handler: default_client(),
@@ -106,7 +114,7 @@ impl<H> HttpConnector<H> {
     ///
     /// When the client cannot be built from these settings.
     pub fn with_client(mut self, builder: reqwest::ClientBuilder) -> Result<Self, TransportError> {
-        self.http = guarded(builder).map_err(TransportError::connect)?;
+        self.http = Arc::new(OnceLock::from(guarded(builder).map_err(send_error)?));
         Ok(self)
     }
 
@@ -180,6 +188,20 @@ impl<H> HttpConnector<H> {
         self
     }
 
+    fn http(&self) -> Result<reqwest::Client, TransportError> {
+        if let Some(http) = self.http.get() {
+            return Ok(http.clone());
+        }
+        let made = match guarded(reqwest::Client::builder()) {
+            // A machine without authorities (a bare container) can still reach what needs none.
+            #[cfg(any(feature = "http-rustls", feature = "http-native-tls"))]
+            Err(_) if self.url.scheme() == "http" => guarded(reqwest::Client::builder().tls_certs_only([])),
+            made => made,
+        };
+        let made = made.map_err(send_error)?;
+        Ok(self.http.get_or_init(|| made).clone())
+    }
+
     fn config(&self) -> StreamableHttpClientTransportConfig {
         let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str());
         config.custom_headers = self.headers.clone();
@@ -216,7 +238,7 @@ impl<H: ClientHandler + Clone> HttpConnector<H> {
         C: StreamableHttpClient + Sync,
     {
         let requests = Arc::new(Requests::default());
-        let (http, tokens) = (self.http.clone(), self.tokens.clone());
+        let (http, tokens) = (self.http()?, self.tokens.clone());
         let client = HttpClient::new(http, requests.clone(), tokens, self.max_reply, self.max_resumes);
         let session = Session {
             client: layer(client),

@@ -8,9 +8,10 @@ use rmcp::{service::ClientInitializeError, transport::streamable_http_client::St
 use super::tls;
 use crate::{TransportError, handshake::handshake_error};
 
-/// What a failed POST says. Whether its body had left is for the seal to tell.
+/// What a failed POST says, or a client that could not be made. Whether a body had left is for the seal
+/// to tell.
 pub(super) fn send_error(error: reqwest::Error) -> TransportError {
-    if error.is_connect() && tls::failed(&error) {
+    if (error.is_connect() || error.is_builder()) && tls::failed(&error) {
         TransportError::tls().caused_by(error.without_url())
     } else if error.is_connect() || error.is_builder() {
         TransportError::connect(error.without_url())
