@@ -106,7 +106,7 @@ async fn http_to_a_port_that_speaks_tls_is_told_in_one_line() {
         .await
         .unwrap_err();
     assert_clear(&error, "http");
-    assert_eq!((error.reason().code(), kind(&error)), ("unavailable", "connect_failed"));
+    assert_eq!((error.reason().code(), kind(&error)), ("unavailable", "handshake_failed"));
     assert_eq!(server.record().executions().len(), 0);
     server.stop().await;
 }

@@ -47,6 +47,9 @@ pub(super) fn refused_handshake(error: ClientInitializeError) -> TransportError 
         Some(
             StreamableHttpError::UnexpectedContentType(_) | StreamableHttpError::UnexpectedServerResponse(_),
         ) => return TransportError::handshake(error),
+        Some(StreamableHttpError::Client(failed)) if speaks_no_http(failed) => {
+            return TransportError::handshake(error);
+        }
         // A server may refuse the client's certificate later than with its first words.
         Some(StreamableHttpError::Client(failed)) if tls::failed(failed) => TransportError::tls(),
         _ => {
@@ -57,6 +60,18 @@ pub(super) fn refused_handshake(error: ClientInitializeError) -> TransportError 
         }
     };
     told.caused_by(error).proven_unsent()
+}
+
+/// Whether something answered, and not in HTTP: a port that speaks TLS, say.
+fn speaks_no_http(error: &reqwest::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 pub(super) fn is_of(response: &Response, media_type: &str) -> bool {
