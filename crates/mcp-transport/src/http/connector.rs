@@ -110,6 +110,10 @@ impl<H> HttpConnector<H> {
     /// The host's own client: its proxy, certificate authorities, client certificate, time-outs.
     /// Redirects, retries and idle connections are switched off in it.
     ///
+    /// A proxy weakens proof for `http` URLs: it is given the whole request, so that only one that cannot
+    /// be reached proves a call unsent, and one that fails later leaves it in doubt. For `https` URLs it
+    /// makes a tunnel first, and a tunnel that did not come about is proof.
+    ///
     /// # Errors
     ///
     /// When the client cannot be built from these settings.
