@@ -24,4 +24,17 @@ impl Backend {
             Self::Native => client.tls_backend_native(),
         }
     }
+
+    /// A client certificate with its key, from PEM.
+    pub(crate) fn identity(self, pem: &str) -> reqwest::Identity {
+        match self {
+            Self::Rustls => reqwest::Identity::from_pem(pem.as_bytes()),
+            #[cfg(feature = "native-tls")]
+            Self::Native => {
+                let (certificate, key) = pem.split_at(pem.find("-----BEGIN PRIVATE").unwrap());
+                reqwest::Identity::from_pkcs8_pem(certificate.as_bytes(), key.as_bytes())
+            }
+        }
+        .unwrap()
+    }
 }

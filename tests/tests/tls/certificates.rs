@@ -1,3 +1,5 @@
+use std::fs;
+
 use http::{HeaderName, HeaderValue};
 use mcp_tool::{HttpConnector, TokenSource};
 use mcp_tool_cli::fault_server::{Certificate, Http};
@@ -80,6 +82,30 @@ async fn a_call_to_a_server_that_came_back_with_another_authority_is_proven_unse
         assert_eq!((error.reason().code(), kind(&error)), ("unavailable", "tls_failed"), "{backend:?}");
         let record = server.record();
         assert_eq!((record.received().len(), record.executions().len()), (1, 1), "{backend:?}");
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_a_client_certificate_is_reached_with_it_and_told_in_one_line_without() {
+    for &backend in BACKENDS {
+        let authorities = Authorities::new();
+        let file = authorities.file("client");
+        let tls = authorities.tls("ours").for_clients_with(&file);
+        let server = authorities.start(&put(false).http(Http::new().tls(tls)), "ours").await;
+        let connector = with_secrets("https", server.port());
+        let without = connector.clone().with_client(server.client(backend)).unwrap();
+        let error = client(without).call(call("never")).await.unwrap_err();
+        assert_clear(&error, &format!("{backend:?}"));
+        assert_eq!(error.reason().code(), "unavailable", "{backend:?}");
+        if backend == Backend::Rustls {
+            assert_eq!(kind(&error), "tls_failed");
+        }
+        assert_eq!(server.record().versions().len(), 0, "{backend:?}");
+        let identity = backend.identity(&fs::read_to_string(file).unwrap());
+        let with = connector.with_client(server.client(backend).identity(identity)).unwrap();
+        let answer = client(with).call(call("once")).await.unwrap();
+        assert_eq!((answer.attempts, server.record().executions().len()), (1, 1), "{backend:?}");
         server.stop().await;
     }
 }

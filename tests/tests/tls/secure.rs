@@ -25,7 +25,7 @@ impl Authorities {
         Tls::new(self.file(name))
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.0.path().join(name).with_extension("pem")
     }
 

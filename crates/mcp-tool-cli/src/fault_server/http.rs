@@ -129,7 +129,7 @@ impl Front {
                 // No HTTP: a client that speaks TLS, say.
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                     self.respond(&Response::new(400), socket)?;
-                    return Err(error);
+                    return socket.part();
                 }
                 Err(error) => return Err(error),
             };

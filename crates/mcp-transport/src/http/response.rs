@@ -50,7 +50,8 @@ pub(super) fn refused_handshake(error: ClientInitializeError) -> TransportError 
         Some(StreamableHttpError::Client(failed)) if speaks_no_http(failed) => {
             return TransportError::handshake(error);
         }
-        // A server may refuse the client's certificate later than with its first words.
+        // With a connect that failed, or later: a server may refuse the client's certificate after the
+        // request has left (TLS 1.3).
         Some(StreamableHttpError::Client(failed)) if tls::failed(failed) => TransportError::tls(),
         _ => {
             return match error {

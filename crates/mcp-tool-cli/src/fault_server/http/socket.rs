@@ -5,7 +5,7 @@ use rustls::{ServerConfig, ServerConnection, Stream};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{
     io::{self, Read, Write},
-    net::TcpStream,
+    net::{Shutdown, TcpStream},
     sync::Arc,
     time::Duration,
 };
@@ -52,6 +52,12 @@ impl Socket {
         Ok(())
     }
 
+    /// Lets the client read the last word, which a reset for what it still says could overtake.
+    pub(super) fn part(&self) -> io::Result<()> {
+        self.tcp.shutdown(Shutdown::Write)?;
+        io::copy(&mut &*self.tcp, &mut io::sink()).map(drop)
+    }
+
     #[cfg(feature = "fault-server-tls")]
     fn session(&self) -> Option<MutexGuard<'_, ServerConnection>> {
         self.tls.as_ref().map(|session| session.lock().unwrap_or_else(PoisonError::into_inner))
@@ -62,7 +68,11 @@ impl Read for &Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         #[cfg(feature = "fault-server-tls")]
         if let Some(mut session) = self.session() {
-            return Stream::new(&mut *session, &mut &*self.tcp).read(buffer);
+            let read = Stream::new(&mut *session, &mut &*self.tcp).read(buffer);
+            if read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::InvalidData) {
+                self.part()?;
+            }
+            return read;
         }
         (&*self.tcp).read(buffer)
     }

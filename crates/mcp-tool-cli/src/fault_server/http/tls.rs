@@ -18,6 +18,7 @@ pub struct Tls {
     #[serde(default)]
     certificate: Certificate,
     subject: Option<String>,
+    client: Option<PathBuf>,
 }
 
 /// Which certificate a server shows.
@@ -37,7 +38,7 @@ pub enum Certificate {
 impl Tls {
     /// TLS by the authority whose certificate is in this file, or will be.
     pub fn new(authority: impl Into<PathBuf>) -> Self {
-        Self { authority: authority.into(), certificate: Certificate::Good, subject: None }
+        Self { authority: authority.into(), certificate: Certificate::Good, subject: None, client: None }
     }
 
     /// Which certificate is shown. Default: [`Certificate::Good`].
@@ -52,6 +53,13 @@ impl Tls {
         self
     }
 
+    /// Clients must show a certificate by the authority, too. One, with its key, is written to this file
+    /// (PEM). Default: they need none.
+    pub fn for_clients_with(mut self, certificate: impl Into<PathBuf>) -> Self {
+        self.client = Some(certificate.into());
+        self
+    }
+
     pub(super) fn authority(&self) -> &Path {
         &self.authority
     }
@@ -59,6 +67,11 @@ impl Tls {
     #[cfg(feature = "fault-server-tls")]
     pub(super) fn shown(&self) -> (Certificate, &str) {
         (self.certificate, self.subject.as_deref().unwrap_or("fault server"))
+    }
+
+    #[cfg(feature = "fault-server-tls")]
+    pub(super) fn client(&self) -> Option<&Path> {
+        self.client.as_deref()
     }
 
     #[cfg(feature = "fault-server-tls")]
