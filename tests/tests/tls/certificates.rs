@@ -69,9 +69,10 @@ async fn a_certificate_that_is_not_accepted_is_told_in_one_line_after_one_try() 
 async fn a_call_to_a_server_that_came_back_with_another_authority_is_proven_unsent() {
     for &backend in BACKENDS {
         let authorities = Authorities::new();
-        let first = put(false).http(Http::new().tls(authorities.tls("ours")));
-        let second = put(false).http(Http::new().tls(authorities.tls("another")));
-        let server = authorities.start(&first.from_start(2, second), "ours").await;
+        let ours = put(false).http(Http::new().tls(authorities.tls("ours")));
+        let another = put(false).http(Http::new().tls(authorities.tls("another")));
+        let scenario = ours.clone().from_start(2, another).from_start(3, ours);
+        let server = authorities.start(&scenario, "ours").await;
         let client = client(server.over(backend));
         client.call(call("before")).await.unwrap();
         server.stay_down().await;
@@ -82,6 +83,10 @@ async fn a_call_to_a_server_that_came_back_with_another_authority_is_proven_unse
         assert_eq!((error.reason().code(), kind(&error)), ("unavailable", "tls_failed"), "{backend:?}");
         let record = server.record();
         assert_eq!((record.received().len(), record.executions().len()), (1, 1), "{backend:?}");
+        server.stay_down().await;
+        server.come_back().await;
+        server.wait_for(|record| record.ports().len() == 3).await;
+        client.call(call("after")).await.unwrap();
         server.stop().await;
     }
 }
