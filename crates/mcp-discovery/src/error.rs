@@ -99,6 +99,7 @@ impl From<TransportError> for DiscoveryError {
         match error.kind() {
             ErrorKind::CommandNotFound
             | ErrorKind::Connect
+            | ErrorKind::Tls
             | ErrorKind::ConnectTimeout
             | ErrorKind::Handshake => Self::connect(error),
             _ => Self::listing(error),

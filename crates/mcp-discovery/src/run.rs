@@ -134,7 +134,7 @@ impl<C: Connector + 'static> Runner<C> {
         let identity = self.connector.identity();
         let transport = self.connector.connect().await.map_err(|error| Failed {
             worth_another: error.class() == ErrorClass::Connection
-                && error.kind() != ErrorKind::CommandNotFound,
+                && !matches!(error.kind(), ErrorKind::CommandNotFound | ErrorKind::Tls),
             error: DiscoveryError::connect(error),
         })?;
         *made = Some(Arc::clone(&transport));

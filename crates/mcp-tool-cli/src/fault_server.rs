@@ -25,7 +25,7 @@ mod tools;
 
 pub use event::{Cancellation, Event, Execution, Exit, Listing, Receipt};
 pub use fault::{Ask, Fault, Stray, When};
-pub use http::{Http, HttpFault, Moment, Reply, Response, Resumed, Sessions, Standalone};
+pub use http::{Certificate, Http, HttpFault, Moment, Reply, Response, Resumed, Sessions, Standalone, Tls};
 pub use ledger::{Ledger, Record};
 pub use paging::{Cursors, PageFault};
 pub use scenario::{Ending, Era, Holds, Scenario, Startup};

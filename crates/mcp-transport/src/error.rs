@@ -31,6 +31,8 @@ pub enum ErrorKind {
     CommandNotFound,
     /// The server could not be started or reached.
     Connect,
+    /// No TLS connection came about: the server's certificate is not accepted, or it does not speak TLS.
+    Tls,
     /// The server did not complete its handshake in time.
     ConnectTimeout,
     /// What answered does not speak MCP, or no version of it that this side knows.
@@ -71,6 +73,7 @@ impl ErrorKind {
         match self {
             Self::CommandNotFound => "command_not_found",
             Self::Connect => "connect_failed",
+            Self::Tls => "tls_failed",
             Self::ConnectTimeout => "connect_timeout",
             Self::Handshake => "handshake_failed",
             Self::Closed => "connection_closed",
@@ -94,6 +97,7 @@ impl ErrorKind {
         match self {
             Self::CommandNotFound => "the server's command does not exist or may not be run",
             Self::Connect => "the server could not be started or reached",
+            Self::Tls => "the server's certificate is not accepted, or it does not speak TLS",
             Self::ConnectTimeout => "the server did not complete its handshake in time",
             Self::Handshake => "the server does not speak a known version of MCP",
             Self::Closed => "the connection was already closed",
@@ -143,6 +147,12 @@ impl TransportError {
     /// Trying again does not help, and a discovery does not.
     pub fn command_not_found(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::new(ErrorKind::CommandNotFound, ErrorClass::Connection, Delivery::Unsent).caused_by(cause)
+    }
+
+    /// No TLS connection came about: class `Connection`, delivery `Unsent`. Trying again does not help
+    /// before somebody has seen to a certificate or a URL, and a discovery does not.
+    pub fn tls() -> Self {
+        Self::new(ErrorKind::Tls, ErrorClass::Connection, Delivery::Unsent)
     }
 
     /// The handshake took too long: class `Connection`, delivery `Unsent` (no call was handed over yet).

@@ -20,6 +20,7 @@ fn all() -> Vec<(TransportError, ErrorClass, Delivery)> {
         (TransportError::closed().caused_by(CANARY), Connection, Unsent),
         (TransportError::connect(CANARY), Connection, Unsent),
         (TransportError::command_not_found(CANARY), Connection, Unsent),
+        (TransportError::tls().caused_by(CANARY), Connection, Unsent),
         (TransportError::connect_timeout().caused_by(CANARY), Connection, Unsent),
         (TransportError::handshake(CANARY), Other, Unsent),
         (TransportError::cancelled().caused_by(CANARY), Abort, Unknown),

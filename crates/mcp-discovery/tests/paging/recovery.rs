@@ -165,6 +165,7 @@ async fn the_tries_can_be_set() {
 async fn a_failure_that_no_further_try_can_mend_ends_the_tries_at_once() {
     for error in [
         TransportError::command_not_found("no such file"),
+        TransportError::tls(),
         TransportError::handshake("not MCP"),
         TransportError::rejected(-32602),
         TransportError::unsupported(),

@@ -1,14 +1,19 @@
 //! The front over Streamable HTTP, byte by byte: a thread per connection, one process's sessions.
+#[cfg(feature = "fault-server-tls")]
+mod authority;
 mod exchange;
 mod fault;
 mod request;
 mod response;
 mod settings;
+mod socket;
 mod streams;
+mod tls;
 
 pub use fault::{HttpFault, Moment, Resumed};
 pub use response::Response;
 pub use settings::{Http, Reply, Sessions, Standalone};
+pub use tls::{Certificate, Tls};
 
 use super::{
     Ending,
@@ -21,10 +26,11 @@ use super::{
 use exchange::Exchange;
 use request::Request;
 use serde_json::Value;
+use socket::{Acceptor, Socket};
 use std::{
     collections::HashSet,
     io::{self, BufReader},
-    net::{Ipv4Addr, TcpListener, TcpStream},
+    net::{Ipv4Addr, TcpListener},
     process::ExitCode,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
@@ -37,6 +43,7 @@ use streams::Streams;
 pub(super) fn serve(protocol: Protocol, port: u16) -> io::Result<ExitCode> {
     let scenario = protocol.scenario.clone();
     let front = Arc::new(Front {
+        acceptor: scenario.http.tls.as_ref().map_or(Ok(Acceptor::default()), Tls::acceptor)?,
         settings: scenario.http,
         journal: protocol.journal.clone(),
         protocol: Mutex::new(protocol),
@@ -67,6 +74,7 @@ pub(super) fn serve(protocol: Protocol, port: u16) -> io::Result<ExitCode> {
 
 #[derive(Debug)]
 struct Front {
+    acceptor: Acceptor,
     settings: Http,
     journal: Arc<Journal>,
     protocol: Mutex<Protocol>,
@@ -106,16 +114,26 @@ impl Front {
         for socket in listener.incoming() {
             let front = self.clone();
             // A connection that breaks is over, and nothing else is.
-            thread::Builder::new().spawn(move || socket.and_then(|socket| front.attend(socket)))?;
+            thread::Builder::new()
+                .spawn(move || socket.and_then(|socket| front.attend(&front.acceptor.accept(socket)?)))?;
         }
         Ok(())
     }
 
-    fn attend(&self, socket: TcpStream) -> io::Result<()> {
-        socket.set_nodelay(true)?;
-        let mut input = BufReader::new(socket.try_clone()?);
-        while let Some(request) = Request::read(&mut input)? {
-            let socket = socket.try_clone()?;
+    fn attend(&self, socket: &Socket) -> io::Result<()> {
+        let mut input = BufReader::new(socket);
+        loop {
+            let request = match Request::read(&mut input) {
+                Ok(Some(request)) => request,
+                Ok(None) => break,
+                // No HTTP: a client that speaks TLS, say.
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    self.respond(&Response::new(400), socket)?;
+                    return socket.part();
+                }
+                Err(error) => return Err(error),
+            };
+            let socket = socket.clone();
             let connection = match &*request.method {
                 "POST" => self.post(&request, socket)?,
                 "GET" => self.get(&request, socket)?,
@@ -131,7 +149,7 @@ impl Front {
         Ok(())
     }
 
-    fn post(&self, request: &Request, socket: TcpStream) -> io::Result<Connection> {
+    fn post(&self, request: &Request, socket: Socket) -> io::Result<Connection> {
         let Ok(message) = serde_json::from_slice::<Message>(&request.body) else {
             return self.respond(&refusal(400, -32700, "parse error"), &socket);
         };
@@ -218,7 +236,7 @@ impl Front {
         self.perform(exchange, id, steps).map(drop)
     }
 
-    fn get(&self, request: &Request, socket: TcpStream) -> io::Result<Connection> {
+    fn get(&self, request: &Request, socket: Socket) -> io::Result<Connection> {
         let last_event_id = request.header("last-event-id");
         self.journal.record(&Event::Get {
             start: self.journal.start(),
@@ -261,7 +279,7 @@ impl Front {
         }
     }
 
-    fn delete(&self, request: &Request, socket: &TcpStream) -> io::Result<Connection> {
+    fn delete(&self, request: &Request, socket: &Socket) -> io::Result<Connection> {
         let session = request.header("mcp-session-id");
         let known = session.is_some_and(|session| self.open().sessions.remove(session));
         self.journal.record(&Event::Delete { start: self.journal.start(), known })?;
@@ -298,7 +316,7 @@ impl Front {
         }
     }
 
-    fn respond(&self, response: &Response, socket: &TcpStream) -> io::Result<Connection> {
+    fn respond(&self, response: &Response, socket: &Socket) -> io::Result<Connection> {
         response.write(socket, &Value::Null)?;
         Ok(Connection::Kept)
     }

@@ -1,4 +1,9 @@
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use http::{HeaderName, HeaderValue};
@@ -13,6 +18,8 @@ use rmcp::{
 use super::{
     client::{HttpClient, TokenSource},
     connection::{HttpTransport, Session},
+    response::send_error,
+    tls,
 };
 use crate::{
     Connector, ServerIdentity, Transport, TransportError,
@@ -33,7 +40,8 @@ use crate::{
 #[derive(Clone)]
 pub struct HttpConnector<H = ClientConfig> {
     url: Url,
-    http: reqwest::Client,
+    /// The host's, or one of our own, made when it is needed: that may read all authorities of the system.
+    http: Arc<OnceLock<reqwest::Client>>,
     headers: HashMap<HeaderName, HeaderValue>,
     tokens: Option<Arc<dyn TokenSource>>,
     handler: H,
@@ -44,26 +52,38 @@ pub struct HttpConnector<H = ClientConfig> {
     max_resumes: u32,
 }
 
-/// The text is no URL of a server: not `http://…` or `https://…` with a host.
+/// Why no server can be reached at a URL. It holds nothing of the text.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a URL of the form http://host/path or https://host/path")]
-pub struct InvalidUrl;
+pub enum InvalidUrl {
+    /// It is none of a server.
+    #[error("not a URL of the form http://host/path or https://host/path")]
+    Malformed,
+    /// It is `https://…`, and this build has no TLS: neither a feature of this crate nor one that the host
+    /// has turned on in reqwest brings it.
+    #[error("https needs TLS: turn on the feature http-rustls or http-native-tls")]
+    NoTls,
+}
 
 impl HttpConnector {
-    /// A server at this URL, with a client of our own: no redirects, no retries, no idle connections.
+    /// A server at this URL, with a client of our own that is made at the first connect: no redirects, no
+    /// retries, no idle connections, the system's certificate authorities, and the proxies that the
+    /// environment names.
     ///
     /// # Errors
     ///
     /// [`InvalidUrl`].
     pub fn new(url: &str) -> Result<Self, InvalidUrl> {
-        let url = Url::parse(url).map_err(|_| InvalidUrl)?;
+        let url = Url::parse(url).map_err(|_| InvalidUrl::Malformed)?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(InvalidUrl);
+            return Err(InvalidUrl::Malformed);
         }
-        let http = guarded(reqwest::Client::builder()).map_err(|_| InvalidUrl)?;
+        if url.scheme() == "https" && !tls::is_there() {
+            return Err(InvalidUrl::NoTls);
+        }
         Ok(Self {
             url,
-            http,
+            http: Arc::default(),
             headers: HashMap::new(),
             tokens: None,
             handler: default_client(),
@@ -78,7 +98,7 @@ impl HttpConnector {
 
 /// Applied last, whatever the host has set: each of these could post a request twice, or make it
 /// unknown whether a request was sent.
-fn guarded(builder: reqwest::ClientBuilder) -> reqwest::Result<reqwest::Client> {
+pub(super) fn guarded(builder: reqwest::ClientBuilder) -> reqwest::Result<reqwest::Client> {
     builder
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
@@ -90,11 +110,15 @@ impl<H> HttpConnector<H> {
     /// The host's own client: its proxy, certificate authorities, client certificate, time-outs.
     /// Redirects, retries and idle connections are switched off in it.
     ///
+    /// A proxy weakens proof for `http` URLs: it is given the whole request, so that only one that cannot
+    /// be reached proves a call unsent, and one that fails later leaves it in doubt. For `https` URLs it
+    /// makes a tunnel first, and a tunnel that did not come about is proof.
+    ///
     /// # Errors
     ///
     /// When the client cannot be built from these settings.
     pub fn with_client(mut self, builder: reqwest::ClientBuilder) -> Result<Self, TransportError> {
-        self.http = guarded(builder).map_err(TransportError::connect)?;
+        self.http = Arc::new(OnceLock::from(guarded(builder).map_err(send_error)?));
         Ok(self)
     }
 
@@ -168,6 +192,20 @@ impl<H> HttpConnector<H> {
         self
     }
 
+    fn http(&self) -> Result<reqwest::Client, TransportError> {
+        if let Some(http) = self.http.get() {
+            return Ok(http.clone());
+        }
+        let made = match guarded(reqwest::Client::builder()) {
+            // A machine without authorities (a bare container) can still reach what needs none.
+            #[cfg(any(feature = "http-rustls", feature = "http-native-tls"))]
+            Err(_) if self.url.scheme() == "http" => guarded(reqwest::Client::builder().tls_certs_only([])),
+            made => made,
+        };
+        let made = made.map_err(send_error)?;
+        Ok(self.http.get_or_init(|| made).clone())
+    }
+
     fn config(&self) -> StreamableHttpClientTransportConfig {
         let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str());
         config.custom_headers = self.headers.clone();
@@ -204,7 +242,7 @@ impl<H: ClientHandler + Clone> HttpConnector<H> {
         C: StreamableHttpClient + Sync,
     {
         let requests = Arc::new(Requests::default());
-        let (http, tokens) = (self.http.clone(), self.tokens.clone());
+        let (http, tokens) = (self.http()?, self.tokens.clone());
         let client = HttpClient::new(http, requests.clone(), tokens, self.max_reply, self.max_resumes);
         let session = Session {
             client: layer(client),

@@ -5,11 +5,15 @@ use futures_util::{Stream, StreamExt};
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use rmcp::{service::ClientInitializeError, transport::streamable_http_client::StreamableHttpError};
 
+use super::tls;
 use crate::{TransportError, handshake::handshake_error};
 
-/// What a failed POST says. Whether its body had left is for the seal to tell.
+/// What a failed POST says, or a client that could not be made. Whether a body had left is for the seal
+/// to tell.
 pub(super) fn send_error(error: reqwest::Error) -> TransportError {
-    if error.is_connect() || error.is_builder() {
+    if (error.is_connect() || error.is_builder()) && tls::failed(&error) {
+        TransportError::tls().caused_by(error.without_url())
+    } else if error.is_connect() || error.is_builder() {
         TransportError::connect(error.without_url())
     } else if error.is_timeout() {
         TransportError::deadline().caused_by(error.without_url())
@@ -43,6 +47,12 @@ pub(super) fn refused_handshake(error: ClientInitializeError) -> TransportError 
         Some(
             StreamableHttpError::UnexpectedContentType(_) | StreamableHttpError::UnexpectedServerResponse(_),
         ) => return TransportError::handshake(error),
+        Some(StreamableHttpError::Client(failed)) if speaks_no_http(failed) => {
+            return TransportError::handshake(error);
+        }
+        // With a connect that failed, or later: a server may refuse the client's certificate after the
+        // request has left (TLS 1.3).
+        Some(StreamableHttpError::Client(failed)) if tls::failed(failed) => TransportError::tls(),
         _ => {
             return match error {
                 ClientInitializeError::LegacyFallbackFailed { fallback, .. } => refused_handshake(*fallback),
@@ -51,6 +61,18 @@ pub(super) fn refused_handshake(error: ClientInitializeError) -> TransportError 
         }
     };
     told.caused_by(error).proven_unsent()
+}
+
+/// Whether something answered, and not in HTTP: a port that speaks TLS, say.
+fn speaks_no_http(error: &reqwest::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 pub(super) fn is_of(response: &Response, media_type: &str) -> bool {

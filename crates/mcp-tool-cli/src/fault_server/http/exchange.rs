@@ -2,13 +2,13 @@
 use super::{
     Reply, Resumed,
     response::write_head,
+    socket::Socket,
     streams::{Streams, event_id},
 };
 use crate::fault_server::step::Portion;
 use serde_json::Value;
 use std::{
     io::{self, Write},
-    net::TcpStream,
     sync::Arc,
 };
 
@@ -16,7 +16,7 @@ use std::{
 /// goes on as if it did.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    socket: TcpStream,
+    socket: Socket,
     streams: Arc<Streams>,
     session: Option<String>,
     form: Form,
@@ -33,7 +33,7 @@ enum Form {
 
 impl Exchange {
     /// `session` is told to the client with the head.
-    pub(super) fn new(socket: TcpStream, streams: Arc<Streams>, session: Option<String>) -> Self {
+    pub(super) fn new(socket: Socket, streams: Arc<Streams>, session: Option<String>) -> Self {
         Self { socket, streams, session, form: Form::Json, begun: false, answered: false }
     }
 
@@ -112,11 +112,10 @@ impl Exchange {
 
     /// Closes the connection by a reset, as soon as its last handle is dropped.
     pub(super) fn reset(&self) -> io::Result<()> {
-        rustix::net::sockopt::set_socket_linger(&self.socket, Some(std::time::Duration::ZERO))?;
-        Ok(())
+        self.socket.reset()
     }
 
-    pub(super) fn socket(&self) -> &TcpStream {
+    pub(super) fn socket(&self) -> &Socket {
         &self.socket
     }
 
@@ -147,7 +146,7 @@ impl Exchange {
     }
 }
 
-fn write_chunk(mut socket: &TcpStream, bytes: &[u8]) -> io::Result<()> {
+fn write_chunk(mut socket: &Socket, bytes: &[u8]) -> io::Result<()> {
     let head = format!("{:x}\r\n", bytes.len());
     socket.write_all(&[head.as_bytes(), bytes, b"\r\n"].concat())
 }

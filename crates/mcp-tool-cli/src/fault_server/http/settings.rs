@@ -1,5 +1,5 @@
 //! How a server behaves over Streamable HTTP while nothing goes wrong with a call.
-use super::{super::When, Response};
+use super::{super::When, Response, Tls};
 use serde::{Deserialize, Serialize};
 
 /// What holds for a server's HTTP front. Over standard input and output it says nothing.
@@ -11,6 +11,7 @@ pub struct Http {
     pub(super) standalone: Standalone,
     pub(super) listens: Option<When>,
     pub(super) handshake: Option<Response>,
+    pub(super) tls: Option<Tls>,
 }
 
 impl Http {
@@ -47,6 +48,12 @@ impl Http {
     /// What `initialize` and `server/discover` get instead of an answer. Default: an answer.
     pub fn handshake(mut self, response: Response) -> Self {
         self.handshake = Some(response);
+        self
+    }
+
+    /// It speaks TLS. Default: it does not.
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
         self
     }
 }
