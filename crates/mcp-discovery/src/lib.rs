@@ -16,6 +16,7 @@ mod paging;
 mod quarantine;
 mod readable;
 mod run;
+mod sleep;
 mod state;
 mod tool;
 mod walk;

@@ -6,6 +6,7 @@ use mcp_transport::{Connector, Fence};
 use crate::{
     Catalog, Discovery, DiscoveryError, Generation, ListLimits, Reconnect,
     run::Runner,
+    sleep::Sleep,
     state::{Need, State},
 };
 
@@ -16,10 +17,13 @@ use crate::{
 ///
 /// Connecting and listing is done by one task at a time, which all callers share. A caller that is
 /// dropped ends its own wait only; when the last one has left, the task stops and closes what it made.
-/// `tools/list_changed` lists again without being asked.
+/// `tools/list_changed` lists again without being asked, and so does a sleep of the machine, noticed when
+/// the catalog is asked for next: the connection may have died meanwhile, and it is better to find out
+/// before a call than by it.
 pub struct PagingDiscovery<C> {
     runner: Runner<C>,
     state: Arc<State>,
+    sleep: Sleep,
 }
 
 impl<C> PagingDiscovery<C> {
@@ -32,7 +36,7 @@ impl<C> PagingDiscovery<C> {
             reconnect: Reconnect::default(),
             state: Arc::downgrade(&state),
         };
-        Self { runner, state }
+        Self { runner, state, sleep: Sleep::new() }
     }
 
     /// What a listing may cost. To be set before cloning: clones made earlier keep theirs.
@@ -78,6 +82,11 @@ impl<C: Connector + 'static> PagingDiscovery<C> {
 #[async_trait]
 impl<C: Connector + 'static> Discovery for PagingDiscovery<C> {
     async fn catalog(&self) -> Result<Arc<Catalog>, DiscoveryError> {
+        if self.sleep.has_passed()
+            && let Some(present) = self.state.present()
+        {
+            self.state.suspect(present.generation());
+        }
         if let Some(present) = self.state.unsuspected()
             && !present.transport().is_closed()
         {
@@ -98,7 +107,7 @@ impl<C: Connector + 'static> Discovery for PagingDiscovery<C> {
 
 impl<C> Clone for PagingDiscovery<C> {
     fn clone(&self) -> Self {
-        Self { runner: self.runner.clone(), state: Arc::clone(&self.state) }
+        Self { runner: self.runner.clone(), state: Arc::clone(&self.state), sleep: self.sleep.clone() }
     }
 }
 
@@ -109,5 +118,39 @@ impl<C> fmt::Debug for PagingDiscovery<C> {
             .field("reconnect", &self.runner.reconnect)
             .field("present", &self.state.present())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicU64, Ordering},
+        time::{Duration, Instant, SystemTime},
+    };
+
+    use mcp_transport::{ScriptedTransport, Transport, connector_fn};
+
+    use super::*;
+    use crate::sleep::Reading;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_machine_that_slept_lists_again_before_a_call_and_over_the_same_connection() {
+        let slept = Arc::new(AtomicU64::new(0));
+        let (wall, monotonic, hours) = (SystemTime::now(), Instant::now(), slept.clone());
+        let clocks = move || Reading {
+            wall: wall + Duration::from_secs(3_600 * hours.load(Ordering::Relaxed)),
+            monotonic,
+        };
+        let connector =
+            connector_fn(|| async { Ok(Arc::new(ScriptedTransport::new()) as Arc<dyn Transport>) });
+        let mut discovery = PagingDiscovery::new(connector);
+        discovery.sleep = Sleep::with_clocks(clocks);
+        let first = discovery.catalog().await.unwrap();
+        assert_eq!(discovery.catalog().await.unwrap().generation(), first.generation());
+        slept.fetch_add(1, Ordering::Relaxed);
+        let second = discovery.clone().catalog().await.unwrap();
+        assert!(second.generation() > first.generation());
+        assert_eq!(second.connection(), first.connection());
+        assert_eq!(discovery.catalog().await.unwrap().generation(), second.generation());
     }
 }
