@@ -6,4 +6,5 @@
 mod bench;
 mod cut;
 mod fence;
+mod losses;
 mod unread;
