@@ -2,6 +2,7 @@
 //! one that may not, in both eras, over real sockets. The server's ledger is the judge: executions, and
 //! one POST per attempt.
 
+#[path = "../bench/server.rs"]
 mod server;
 
 use std::time::Duration;
@@ -196,7 +197,7 @@ async fn a_call_to_a_server_that_is_down_is_delivered_when_it_is_back() {
         tokio::spawn(
             async move { client.call(ToolCall::new("put").with_argument("key", "delivered")).await },
         );
-    server.come_back().await;
+    server.come_back();
     let answer = calling.await.unwrap().unwrap();
     assert_eq!((answer.attempts, answer.replays), (1, 0));
     let executed = server.record().executions();
