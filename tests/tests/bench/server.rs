@@ -102,17 +102,17 @@ async fn keep(
     loop {
         // A child ends with its input, which waiting would close.
         let input = child.stdin.take();
+        let unwanted = async { wanted.wait_for(|wanted| *wanted != Wanted::Up).await.map(drop) };
         tokio::select! {
-            ended = child.wait() => { ended.unwrap(); }
-            unwanted = wanted.wait_for(|wanted| *wanted != Wanted::Up) => {
-                drop(unwanted.unwrap());
-                child.kill().await.unwrap();
-            }
+            ended = child.wait() => drop(ended.unwrap()),
+            _ = unwanted => child.kill().await.unwrap(),
         }
         drop(input);
         is_up.send_replace(false);
-        if *wanted.wait_for(|wanted| *wanted != Wanted::Down).await.unwrap() == Wanted::Over {
-            return;
+        match wanted.wait_for(|wanted| *wanted != Wanted::Down).await {
+            Ok(wanted) if *wanted == Wanted::Up => {}
+            // Or the test has failed.
+            _ => return,
         }
         child = spawn(&arguments, port);
         is_up.send_replace(true);
