@@ -1,5 +1,5 @@
-//! A layer above an HTTP client that posts again with another token after a 401, as those do that
-//! refresh tokens.
+//! A layer above an HTTP client that posts again: with another token after a 401, as those do that
+//! refresh tokens, and when it has lost patience.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,14 +12,30 @@ use rmcp::{
     },
 };
 use sse_stream::{Error as SseError, Sse};
+use tokio::sync::Notify;
 
 #[derive(Clone)]
-pub(crate) struct Refreshing<C>(pub(crate) C);
+pub(crate) struct PostingAgain<C> {
+    client: C,
+    /// Told of it, the layer waits no longer for what it has posted.
+    loses_patience: Arc<Notify>,
+}
+
+impl<C> PostingAgain<C> {
+    /// Patient for ever.
+    pub(crate) fn new(client: C) -> Self {
+        Self::until(client, Arc::default())
+    }
+
+    pub(crate) fn until(client: C, loses_patience: Arc<Notify>) -> Self {
+        Self { client, loses_patience }
+    }
+}
 
 type Headers = HashMap<HeaderName, HeaderValue>;
 type Failure<C> = StreamableHttpError<<C as StreamableHttpClient>::Error>;
 
-impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Refreshing<C> {
+impl<C: StreamableHttpClient + Sync> StreamableHttpClient for PostingAgain<C> {
     type Error = C::Error;
 
     async fn post_message(
@@ -33,11 +49,15 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Refreshing<C> {
         let post = |token: &str| {
             let (uri, message, session) = (uri.clone(), message.clone(), session.clone());
             let (token, headers) = (Some(token.to_owned()), headers.clone());
-            self.0.post_message(uri, message, session, token, headers)
+            self.client.post_message(uri, message, session, token, headers)
         };
-        match post("stale").await {
-            Err(StreamableHttpError::AuthRequired(_)) => post("fresh").await,
-            posted => posted,
+        let posted = tokio::select! {
+            posted = post("stale") => Some(posted),
+            () = self.loses_patience.notified() => None,
+        };
+        match posted {
+            None | Some(Err(StreamableHttpError::AuthRequired(_))) => post("fresh").await,
+            Some(posted) => posted,
         }
     }
 
@@ -48,7 +68,7 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Refreshing<C> {
         token: Option<String>,
         headers: Headers,
     ) -> Result<(), Failure<C>> {
-        self.0.delete_session(uri, session, token, headers).await
+        self.client.delete_session(uri, session, token, headers).await
     }
 
     async fn get_stream(
@@ -59,6 +79,6 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Refreshing<C> {
         token: Option<String>,
         headers: Headers,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure<C>> {
-        self.0.get_stream(uri, session, last_event, token, headers).await
+        self.client.get_stream(uri, session, last_event, token, headers).await
     }
 }

@@ -1,13 +1,18 @@
 //! One call that becomes several.
 
+use std::sync::Arc;
+
 use mcp_tool::{
     CallReply, Transport,
     mcp_transport::{Delivery, ErrorClass, ErrorKind},
 };
-use mcp_tool_cli::fault_server::{Era, Fault, Http, HttpFault, Moment, Reply, Response, Scenario, When};
+use mcp_tool_cli::fault_server::{
+    Era, Fault, Http, HttpFault, Moment, Record, Reply, Response, Scenario, When,
+};
 use rmcp::ServiceError;
+use tokio::sync::Notify;
 
-use crate::{call, counts, layer::Refreshing, put, raw, server::Server, shows};
+use crate::{call, counts, layer::PostingAgain, put, raw, server::Server, shows};
 
 fn answered_after_it_ran(response: Response) -> Scenario {
     put().on_call(1, HttpFault::Respond(Moment::AfterCommit, response))
@@ -56,7 +61,7 @@ async fn r2_a_call_beside_one_that_got_404_gets_the_servers_answer() {
     let folder = folder();
     let scenario = scenario(&folder);
     let server = Server::start_in(folder, &scenario).await;
-    let transport = std::sync::Arc::new(server.connector().start().await.unwrap());
+    let transport = Arc::new(server.connector().start().await.unwrap());
     let other = transport.clone();
     let first = tokio::spawn(async move { other.call_tool(call("first")).await });
     server.wait_for(|record| record.executions().len() == 1).await;
@@ -91,13 +96,13 @@ async fn r10_a_call_that_got_401_is_not_posted_again_with_another_token() {
     let scenario = answered_after_it_ran(Response::unauthorised());
 
     let server = Server::start(&scenario).await;
-    let raw = raw::connect_with(Refreshing(reqwest::Client::new()), server.url()).await;
+    let raw = raw::connect_with(PostingAgain::new(reqwest::Client::new()), server.url()).await;
     raw.peer().call_tool(raw::put("a")).await.unwrap();
     shows("R10", counts(&server.record()) == (2, 2));
     server.stop().await;
 
     let server = Server::start(&scenario).await;
-    let transport = server.connector().start_with(Refreshing).await.unwrap();
+    let transport = server.connector().start_with(PostingAgain::new).await.unwrap();
     let error = transport.call_tool(call("a")).await.unwrap_err();
     assert_eq!(
         (error.kind(), error.class(), error.delivery()),
@@ -105,6 +110,38 @@ async fn r10_a_call_that_got_401_is_not_posted_again_with_another_token() {
     );
     assert_eq!(counts(&server.record()), (1, 1));
     // The next one is a request of its own.
+    transport.call_tool(call("b")).await.unwrap();
+    server.stop().await;
+}
+
+/// What a layer does before the first POST has come to an end, no wait for that end can prevent.
+#[tokio::test]
+async fn r10_a_call_that_is_under_way_is_not_posted_beside_itself() {
+    let scenario = put().on_call(1, Fault::Hang);
+    let ran = |record: &Record| record.executions().len() == 1;
+
+    let server = Server::start(&scenario).await;
+    let impatience = Arc::new(Notify::new());
+    let layer = PostingAgain::until(reqwest::Client::new(), impatience.clone());
+    let raw = raw::connect_with(layer, server.url()).await;
+    let peer = raw.peer().clone();
+    let calling = tokio::spawn(async move { peer.call_tool(raw::put("a")).await });
+    server.wait_for(ran).await;
+    impatience.notify_waiters();
+    calling.await.unwrap().unwrap();
+    shows("R10", counts(&server.record()) == (2, 2));
+    server.stop().await;
+
+    let server = Server::start(&scenario).await;
+    let layered = |client| PostingAgain::until(client, impatience.clone());
+    let transport = Arc::new(server.connector().start_with(layered).await.unwrap());
+    let other = transport.clone();
+    let calling = tokio::spawn(async move { other.call_tool(call("a")).await });
+    server.wait_for(ran).await;
+    impatience.notify_waiters();
+    let error = calling.await.unwrap().unwrap_err();
+    assert_eq!((error.class(), error.delivery()), (ErrorClass::Connection, Delivery::Unknown));
+    assert_eq!(counts(&server.record()), (1, 1));
     transport.call_tool(call("b")).await.unwrap();
     server.stop().await;
 }
@@ -119,16 +156,24 @@ async fn r11_a_call_does_not_follow_a_redirect() {
         shows("R11", counts(&server.record()) == (2, 2));
         server.stop().await;
 
-        // Not even where the host's own client does.
-        let follows = reqwest::Client::builder().redirect(reqwest::redirect::Policy::limited(3));
-        let server = Server::start(&scenario).await;
-        let transport = server.connector().with_client(follows).unwrap().start().await.unwrap();
-        let error = transport.call_tool(call("a")).await.unwrap_err();
-        assert_eq!(
-            (error.kind(), error.class(), error.delivery()),
-            (ErrorKind::HttpStatus(status), ErrorClass::Other, Delivery::Unknown)
-        );
-        assert_eq!(counts(&server.record()), (1, 1));
-        server.stop().await;
+        is_not_followed(status).await;
     }
+    // rmcp does not follow these, but a host's own client would, with a GET.
+    for status in [301, 302, 303] {
+        is_not_followed(status).await;
+    }
+}
+
+/// Not even where the host's own client would follow it.
+async fn is_not_followed(status: u16) {
+    let follows = reqwest::Client::builder().redirect(reqwest::redirect::Policy::limited(3));
+    let server = Server::start(&answered_after_it_ran(Response::redirect(status))).await;
+    let transport = server.connector().with_client(follows).unwrap().start().await.unwrap();
+    let error = transport.call_tool(call("a")).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.class(), error.delivery()),
+        (ErrorKind::HttpStatus(status), ErrorClass::Other, Delivery::Unknown)
+    );
+    assert_eq!(counts(&server.record()), (1, 1));
+    server.stop().await;
 }

@@ -19,7 +19,11 @@ use tokio::{
     time::{Instant, pause, resume, sleep, timeout},
 };
 
-use crate::{call, counts, keys, put, raw, server::Server, shows};
+use crate::{
+    call, counts, keys, put, raw,
+    server::{PATIENCE, Server},
+    shows,
+};
 
 /// On a stopped clock: so long that whoever has not come back by then never will.
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -134,7 +138,7 @@ async fn r23_a_call_that_was_abandoned_behind_busy_ones_is_not_sent_later() {
         })
         .collect();
     server.wait_for(|record| record.executions().len() == 16).await;
-    transport.call_tool(call("seventeenth")).await.unwrap();
+    transport.call_tool(call("seventeenth").with_deadline(PATIENCE)).await.unwrap();
     busy.iter().for_each(tokio::task::JoinHandle::abort);
     server.stop().await;
 }
