@@ -22,6 +22,7 @@ mod oracle;
 mod row;
 #[path = "../bench/rows.rs"]
 mod rows;
+mod scenario;
 #[path = "../bench/server.rs"]
 mod server;
 mod stage;

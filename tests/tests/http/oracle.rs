@@ -6,7 +6,8 @@
 use crate::{
     axes::{Era, Path, Trust},
     gate::{End, RAN, denial},
-    row::{Fault, LARGE, Row},
+    row::{Fault, Row},
+    scenario::LARGE,
 };
 
 /// All that is seen of a row.
@@ -88,7 +89,9 @@ fn first(row: Row) -> First {
         Era::Modern => over(ran, "http_status"),
     };
     match row.fault {
-        Fault::Nothing | Fault::Resumed => First::Answer(RAN),
+        Fault::Nothing | Fault::Resumed | Fault::Garbage | Fault::Twice | Fault::StringId => {
+            First::Answer(RAN)
+        }
         Fault::ErrorWith500 | Fault::ErrorLikeALoss => First::Answer(End::JsonRpcError),
         Fault::ResultLikeALoss => First::Answer(End::ErrorResult),
         Fault::LargeReply | Fault::LargeEvent => First::Answer(End::Result(LARGE)),
@@ -97,6 +100,7 @@ fn first(row: Row) -> First {
         Fault::ResetAfterCommit
         | Fault::JsonCut
         | Fault::SseCut
+        | Fault::NotText
         | Fault::SseEnds
         | Fault::ResumedEmpty
         | Fault::ResumedNowhere

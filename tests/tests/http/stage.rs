@@ -21,7 +21,8 @@ use crate::{
     closures::through_closures,
     gate::End,
     oracle::Outcome,
-    row::{Fault, LIMIT, Row},
+    row::{Fault, Row},
+    scenario::LIMIT,
     server::{PATIENCE, Server},
     told::{Call, told},
 };
