@@ -92,7 +92,7 @@ fn first(row: Row) -> First {
         Fault::Nothing | Fault::Resumed | Fault::Garbage | Fault::Twice | Fault::StringId => {
             First::Answer(RAN)
         }
-        Fault::ErrorWith500 | Fault::ErrorLikeALoss => First::Answer(End::JsonRpcError),
+        Fault::ErrorWith500 | Fault::ErrorWith400 | Fault::ErrorLikeALoss => First::Answer(End::JsonRpcError),
         Fault::ResultLikeALoss => First::Answer(End::ErrorResult),
         Fault::LargeReply | Fault::LargeEvent => First::Answer(End::Result(LARGE)),
 
@@ -119,9 +119,12 @@ fn first(row: Row) -> First {
 
         Fault::Challenged | Fault::Unauthorised | Fault::Forbidden => over(0, "authorisation_required"),
         Fault::UnauthorisedAfterCommit => over(1, "authorisation_required"),
-        Fault::BadRequest | Fault::TooManyRequests | Fault::Overloaded | Fault::Redirect | Fault::Found => {
-            over(0, "http_status")
-        }
+        Fault::BadRequest
+        | Fault::BadRequestOfNobody
+        | Fault::TooManyRequests
+        | Fault::Overloaded
+        | Fault::Redirect
+        | Fault::Found => over(0, "http_status"),
         Fault::OverloadedAfterCommit | Fault::RedirectAfterCommit => over(1, "http_status"),
 
         Fault::Accepted

@@ -10,8 +10,10 @@ pub(crate) enum Fault {
     Nothing,
     /// The event stream ends after an event id; the rest comes when it is asked for.
     Resumed,
-    /// 500 with a JSON-RPC error for a body.
+    /// 500 with a JSON-RPC error to the call for a body.
     ErrorWith500,
+    /// The same with 400.
+    ErrorWith400,
     /// An application error with the wording of a lost connection.
     ErrorLikeALoss,
     /// The same as a result with `isError`.
@@ -55,6 +57,8 @@ pub(crate) enum Fault {
     UnauthorisedAfterCommit,
     Forbidden,
     BadRequest,
+    /// 400 with a JSON-RPC error to nobody for a body.
+    BadRequestOfNobody,
     TooManyRequests,
     Overloaded,
     OverloadedAfterCommit,
@@ -104,10 +108,11 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) const ANSWERED: [Self; 10] = [
+    pub(crate) const ANSWERED: [Self; 11] = [
         Self::Nothing,
         Self::Resumed,
         Self::ErrorWith500,
+        Self::ErrorWith400,
         Self::ErrorLikeALoss,
         Self::ResultLikeALoss,
         Self::Garbage,
@@ -130,12 +135,13 @@ impl Fault {
     ];
     pub(crate) const NOT_FOUND: [Self; 3] =
         [Self::NotFound, Self::NotFoundAfterCommit, Self::NotFoundByProxy];
-    pub(crate) const STATUS: [Self; 11] = [
+    pub(crate) const STATUS: [Self; 12] = [
         Self::Challenged,
         Self::Unauthorised,
         Self::UnauthorisedAfterCommit,
         Self::Forbidden,
         Self::BadRequest,
+        Self::BadRequestOfNobody,
         Self::TooManyRequests,
         Self::Overloaded,
         Self::OverloadedAfterCommit,

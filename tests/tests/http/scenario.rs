@@ -76,6 +76,9 @@ impl Row {
             Fault::ErrorWith500 => {
                 respond(AfterCommit, Response::new(500).rpc_error(-32603, "session not found"))
             }
+            Fault::ErrorWith400 => {
+                respond(AfterCommit, Response::new(400).rpc_error(-32600, "no such session"))
+            }
             Fault::ErrorLikeALoss => Some(server::Fault::lost_connection_error()),
             Fault::ResultLikeALoss => Some(server::Fault::lost_connection_result()),
             Fault::Garbage => {
@@ -113,6 +116,9 @@ impl Row {
             Fault::UnauthorisedAfterCommit => respond(AfterCommit, Response::unauthorised()),
             Fault::Forbidden => plain(403),
             Fault::BadRequest => plain(400),
+            Fault::BadRequestOfNobody => {
+                respond(BeforeCommit, Response::new(400).rpc_error_without_id(-32000, "no valid session"))
+            }
             Fault::TooManyRequests => respond(BeforeCommit, Response::too_many_requests(1)),
             Fault::Overloaded => plain(503),
             Fault::OverloadedAfterCommit => respond(AfterCommit, Response::new(503)),
