@@ -241,6 +241,21 @@ fn a_reset_is_a_reset_and_says_nothing_else() {
 }
 
 #[test]
+fn a_late_reset_waits_for_its_moment() {
+    let bench = Bench::new();
+    let trigger = bench.folder.path().join("now");
+    let fault = Fault::from(HttpFault::ResetLate { when: When::Trigger(trigger.clone()) });
+    let server = bench.ready(&put().on_call(1, fault.clone()));
+    let waiting = server.send("POST", "", &call(1).to_string());
+    bench.wait(|record| record.executions().len() == 1);
+    assert_judged(&bench, &fault, 1);
+    // Others are served meanwhile.
+    assert_eq!(server.call(2).unwrap().message(), answer(2));
+    fs::write(trigger, "").unwrap();
+    assert_eq!(Got::read(waiting).unwrap_err().kind(), ErrorKind::ConnectionReset);
+}
+
+#[test]
 fn cut_answers_break_off_after_the_commit() {
     let text = answer(1).to_string();
     let bench = Bench::new();
@@ -290,6 +305,15 @@ fn a_stream_that_ended_after_an_event_id_is_resumed_as_told() {
         assert_eq!(server.resume("1.0").status, status);
         assert_eq!(bench.ledger.executions().unwrap().len(), 1);
     }
+}
+
+#[test]
+fn a_client_is_told_how_long_to_wait_before_it_resumes() {
+    let bench = Bench::new();
+    let fault = Fault::from(HttpFault::SseEndsAfterId { resumed: Resumed::Empty });
+    let server = bench.ready(&put_over(Http::new().retry_ms(7)).on_call(1, fault));
+    assert_eq!(server.call(1).unwrap().stream(), ("retry: 7\n".to_owned() + &event(Some("1.0"), ""), true));
+    assert_eq!(server.resume("1.0").stream(), ("retry: 7\n\n".to_owned(), true));
 }
 
 #[test]

@@ -5,13 +5,15 @@ use std::collections::HashSet;
 use mcp_tool_cli::fault_server::{Event, Record};
 
 use crate::{
-    oracle::{self, End},
+    gate::{self, End},
+    oracle,
     row::{Fault, Row},
-    stage::Seen,
+    stage::{self, Seen},
 };
 
-/// What is wrong with a row, as text; none when it came out as it must.
-pub(crate) fn complaints(row: Row, seen: &Seen) -> Option<String> {
+/// Plays a row, and says what is wrong with it, as text; none when it came out as it must.
+pub(crate) async fn judged(row: Row) -> Option<String> {
+    let seen = &stage::play(row).await;
     let mut complaints = Vec::new();
     let right = oracle::right(row);
     if !right.contains(&seen.outcome) {
@@ -32,7 +34,7 @@ fn broken_invariants(row: Row, seen: &Seen) -> Vec<&'static str> {
     let executions_of =
         |key: &str| record.executions().iter().filter(|execution| execution.key == key).count() as u32;
     let (first, second) = (executions_of("first"), executions_of("second"));
-    let has_permission = oracle::denial(row.hints, row.trust).is_none();
+    let has_permission = gate::denial(row.hints, row.trust).is_none();
     let strikes = row.fault.strikes("".as_ref()).map(|fault| fault.name());
     let struck = strikes.is_none_or(|fault| record.faults().contains(&fault));
     let in_doubt = matches!(outcome.end, End::Unknown(_));

@@ -6,81 +6,60 @@
 //! them, and holds both against what must be true of every row.
 #![cfg(target_os = "linux")]
 
+#[path = "../bench/axes.rs"]
+mod axes;
 #[path = "../bench/mod.rs"]
 mod bench;
+#[path = "../bench/closures.rs"]
+mod closures;
+#[path = "../bench/gate.rs"]
+mod gate;
 mod judge;
 mod oracle;
 mod row;
+#[path = "../bench/rows.rs"]
+mod rows;
 mod scenario;
 mod stage;
+#[path = "../bench/told.rs"]
+mod told;
 
-use row::{Era, Fault, Hints, Path, Row, Trust};
-use tokio::{sync::Semaphore, task::JoinSet};
-
-/// Rows at a time, over all tests of this program.
-static ROWS: Semaphore = Semaphore::const_new(8);
+use axes::{Era, Hints, Trust, product};
+use judge::judged;
+use row::Fault;
+use rows::hold;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_call_is_replayed_through_the_gate_only() {
-    hold(product(&Fault::LOST, &Hints::ALL, &Trust::ALL, &Path::ALL, Era::Legacy)).await;
+    hold(product(&Fault::LOST, &Hints::ALL, &Trust::ALL, Era::Legacy), judged).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_restart_changed_is_judged_anew() {
-    hold(product(&Fault::CHANGED_BY_RESTART, &Hints::ALL, &Trust::ALL, &Path::ALL, Era::Legacy)).await;
+    hold(product(&Fault::CHANGED_BY_RESTART, &Hints::ALL, &Trust::ALL, Era::Legacy), judged).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_never_left_is_delivered_whatever_the_hints_say() {
-    hold(product(&Fault::NEVER_LEFT, &Hints::ALL, &Trust::ALL, &Path::ALL, Era::Legacy)).await;
+    hold(product(&Fault::NEVER_LEFT, &Hints::ALL, &Trust::ALL, Era::Legacy), judged).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_is_final() {
-    hold(product(&Fault::ANSWERED, &Hints::ALL, &Trust::ALL, &Path::ALL, Era::Legacy)).await;
+    hold(product(&Fault::ANSWERED, &Hints::ALL, &Trust::ALL, Era::Legacy), judged).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_out_of_time_is_never_sent_again() {
-    hold(product(&Fault::OUT_OF_TIME, &Hints::TELLING, &Trust::TELLING, &Path::ALL, Era::Legacy)).await;
+    hold(product(&Fault::OUT_OF_TIME, &Hints::TELLING, &Trust::TELLING, Era::Legacy), judged).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reply_is_never_too_large_for_an_honest_answer() {
-    hold(product(&Fault::LARGE, &[Hints::Idempotent], &[Trust::Both], &Path::ALL, Era::Legacy)).await;
+    hold(product(&Fault::LARGE, &[Hints::Idempotent], &[Trust::Both], Era::Legacy), judged).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_gate_is_the_same_in_the_newer_protocol() {
-    hold(product(&Fault::BOTH_ERAS, &Hints::TELLING, &Trust::TELLING, &Path::ALL, Era::Modern)).await;
-}
-
-fn product(faults: &[Fault], hints: &[Hints], trust: &[Trust], paths: &[Path], era: Era) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for &fault in faults {
-        for &hints in hints {
-            for &trust in trust {
-                rows.extend(paths.iter().map(|&path| Row { fault, hints, trust, path, era }));
-            }
-        }
-    }
-    rows
-}
-
-/// Plays all rows and reports every one that did not come out as it must.
-async fn hold(rows: Vec<Row>) {
-    let total = rows.len();
-    let mut plays = JoinSet::new();
-    for row in rows {
-        plays.spawn(async move {
-            let _turn = ROWS.acquire().await.expect("nobody closes it");
-            match tokio::spawn(stage::play(row)).await {
-                Ok(seen) => judge::complaints(row, &seen),
-                Err(panic) => Some(format!("{row}\n  {panic}")),
-            }
-        });
-    }
-    let complaints = plays.join_all().await;
-    let broken: Vec<_> = complaints.into_iter().flatten().collect();
-    assert!(broken.is_empty(), "{} of {total} rows:\n\n{}", broken.len(), broken.join("\n\n"));
+    hold(product(&Fault::BOTH_ERAS, &Hints::TELLING, &Trust::TELLING, Era::Modern), judged).await;
 }

@@ -2,7 +2,11 @@
 //!
 //! Three steps: how does the first attempt end, may the call go out again, and what does it find then?
 
-use crate::row::{Era, Fault, Hints, Path, Row, Trust};
+use crate::{
+    axes::{Era, Path, Trust},
+    gate::{End, RAN, denial},
+    row::{Fault, Row},
+};
 
 /// All that is seen of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,18 +22,6 @@ pub(crate) struct Outcome {
     pub(crate) received: u32,
     pub(crate) executions: u32,
     pub(crate) starts: u32,
-}
-
-/// What a caller gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// A text of this many bytes.
-    Result(usize),
-    /// A result with `isError`.
-    ErrorResult,
-    JsonRpcError,
-    NotExecuted(&'static str),
-    Unknown(&'static str),
 }
 
 /// How the first attempt ends.
@@ -55,9 +47,6 @@ enum Proof {
     /// The pipe took the call or did not: that is a race which the kernel decides.
     Kernel,
 }
-
-/// The whole of a good answer's text.
-const RAN: End = End::Result("put ran".len());
 
 /// The reconnects that the stage allows after the first try.
 pub(crate) const RETRIES: u32 = 2;
@@ -169,20 +158,4 @@ fn second(row: Row) -> Option<End> {
 /// One request, one start.
 fn once(end: End, received: u32, executions: u32) -> Outcome {
     Outcome { end, attempts: 1, replays: 0, unsent: 0, second: None, received, executions, starts: 1 }
-}
-
-/// Why a call that may have run may not run again; none when it may.
-pub(crate) fn denial(hints: Hints, trust: Trust) -> Option<&'static str> {
-    match trust {
-        Trust::Nobody | Trust::Workspace => return Some("server_untrusted"),
-        Trust::Server => return Some("workspace_untrusted"),
-        Trust::Both => {}
-    }
-    match hints {
-        Hints::Idempotent | Hints::ReadOnly => None,
-        Hints::None | Hints::Empty => Some("unannotated"),
-        Hints::NotIdempotent => Some("not_declared_safe"),
-        Hints::ReadOnlyDestructive | Hints::ReadOnlyNotIdempotent => Some("contradictory_hints"),
-        Hints::WrongType | Hints::HalfWrongType => Some("malformed_hints"),
-    }
 }

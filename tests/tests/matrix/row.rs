@@ -1,22 +1,8 @@
-//! The facts of one row: what goes wrong, what the server declares, who is trusted, which way the call takes.
+//! What goes wrong in a row, and which rows there are.
 
-use std::fmt;
+use crate::axes::{self, Hints, Trust};
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
-    pub(crate) fault: Fault,
-    pub(crate) hints: Hints,
-    pub(crate) trust: Trust,
-    pub(crate) path: Path,
-    pub(crate) era: Era,
-}
-
-impl fmt::Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { fault, hints, trust, path, era } = self;
-        write!(f, "{fault:?}-{hints:?}-{trust:?}-{path:?}-{era:?}")
-    }
-}
+pub(crate) type Row = axes::Row<Fault>;
 
 /// What goes wrong with the first call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,70 +108,11 @@ impl Fault {
     ];
 }
 
-/// What the server declares of its tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hints {
-    /// No annotations.
-    None,
-    /// `{}`.
-    Empty,
-    Idempotent,
-    ReadOnly,
-    NotIdempotent,
-    ReadOnlyDestructive,
-    ReadOnlyNotIdempotent,
-    /// A string for a boolean.
-    WrongType,
-    /// A number for a boolean, beside a good one.
-    HalfWrongType,
-}
-
 impl Hints {
-    pub(crate) const ALL: [Self; 9] = [
-        Self::None,
-        Self::Empty,
-        Self::Idempotent,
-        Self::ReadOnly,
-        Self::NotIdempotent,
-        Self::ReadOnlyDestructive,
-        Self::ReadOnlyNotIdempotent,
-        Self::WrongType,
-        Self::HalfWrongType,
-    ];
     /// One that lets pass, one that does not.
     pub(crate) const TELLING: [Self; 2] = [Self::Idempotent, Self::None];
 }
 
-/// Who is trusted when the call begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trust {
-    Nobody,
-    Server,
-    Workspace,
-    Both,
-}
-
 impl Trust {
-    pub(crate) const ALL: [Self; 4] = [Self::Nobody, Self::Server, Self::Workspace, Self::Both];
     pub(crate) const TELLING: [Self; 2] = [Self::Both, Self::Nobody];
-}
-
-/// Which way a call takes to the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Path {
-    /// Through this project's own connector.
-    Direct,
-    /// Through closures of a host.
-    Callable,
-}
-
-impl Path {
-    pub(crate) const ALL: [Self; 2] = [Self::Direct, Self::Callable];
-}
-
-/// Which handshake the server knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Era {
-    Legacy,
-    Modern,
 }

@@ -3,9 +3,9 @@
 use std::path::Path as File;
 
 use mcp_tool_cli::fault_server::{self as server, Scenario, Startup, Stray, ToolSpec, When};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::row::{Era, Fault, Hints, Row};
+use crate::row::{Fault, Row};
 
 impl Row {
     /// The server's life and its next one. `trigger` is the file that some faults wait for.
@@ -43,18 +43,11 @@ impl Row {
     }
 
     fn serving(&self, tool: ToolSpec) -> Scenario {
-        let era = match self.era {
-            Era::Legacy => server::Era::Legacy,
-            Era::Modern => server::Era::Modern,
-        };
-        Scenario::new().era(era).tool(tool)
+        Scenario::new().era(self.era.of_server()).tool(tool)
     }
 
     fn tool(&self) -> ToolSpec {
-        match self.hints.annotations() {
-            Some(annotations) => ToolSpec::new("put").annotations(annotations),
-            None => ToolSpec::new("put"),
-        }
+        self.hints.tool()
     }
 }
 
@@ -92,22 +85,6 @@ impl Fault {
             | Self::ToolVanished
             | Self::ServerTrustWithdrawn
             | Self::WorkspaceTrustWithdrawn => server::Fault::DieAfterCommit,
-        })
-    }
-}
-
-impl Hints {
-    fn annotations(self) -> Option<Value> {
-        Some(match self {
-            Self::None => return None,
-            Self::Empty => json!({}),
-            Self::Idempotent => json!({"idempotentHint": true}),
-            Self::ReadOnly => json!({"readOnlyHint": true}),
-            Self::NotIdempotent => json!({"idempotentHint": false}),
-            Self::ReadOnlyDestructive => json!({"readOnlyHint": true, "destructiveHint": true}),
-            Self::ReadOnlyNotIdempotent => json!({"readOnlyHint": true, "idempotentHint": false}),
-            Self::WrongType => json!({"idempotentHint": "true"}),
-            Self::HalfWrongType => json!({"readOnlyHint": true, "idempotentHint": 1}),
         })
     }
 }

@@ -8,22 +8,22 @@ use std::{
 };
 
 use mcp_tool::{
-    Answer, CallReply, Client, Connector, Discovery, Happening, InvocationInfo, Observer, Outcome as Told,
-    PagingDiscovery, StdioConnector, StdioTransport, ToolCall, ToolError, Transport, TransportError,
-    connector_fn,
-    mcp_discovery::Reconnect,
-    mcp_transport::{Fence, callable},
-    replay_policy, trust_fn,
+    Client, Connector, Discovery, Happening, InvocationInfo, Observer, PagingDiscovery, StdioTransport,
+    ToolCall, Transport, mcp_discovery::Reconnect, mcp_transport::Fence, replay_policy, trust_fn,
 };
 use mcp_tool_cli::fault_server::{Ledger, Record};
 
 use crate::{
+    axes::{Path, Withdrawn},
     bench::{
         Bench,
         process::{PATIENCE, until},
     },
-    oracle::{End, Outcome, RETRIES},
-    row::{Fault, Path, Row, Trust},
+    closures::through_closures,
+    gate::End,
+    oracle::{Outcome, RETRIES},
+    row::{Fault, Row},
+    told::{Call, told},
 };
 
 /// What was seen of a row.
@@ -66,45 +66,6 @@ pub(crate) async fn play(row: Row) -> Seen {
     Seen { outcome, earlier_unknown: first.earlier_unknown, second_attempts, record }
 }
 
-/// What one call brought.
-struct Call {
-    end: End,
-    attempts: u32,
-    replays: u32,
-    unsent: u32,
-    earlier_unknown: Option<bool>,
-}
-
-fn told(outcome: Result<Answer, ToolError>) -> Call {
-    match outcome {
-        Ok(answer) => Call {
-            end: match &answer.reply {
-                CallReply::Error(_) => End::JsonRpcError,
-                CallReply::Result(result) if result.is_error == Some(true) => End::ErrorResult,
-                CallReply::Result(result) => {
-                    let texts = result.content.iter().filter_map(|content| content.as_text());
-                    End::Result(texts.map(|text| text.text.len()).sum())
-                }
-                other => panic!("no row is answered with {other:?}"),
-            },
-            attempts: answer.attempts,
-            replays: answer.replays,
-            unsent: answer.unsent,
-            earlier_unknown: Some(answer.earlier_unknown),
-        },
-        Err(error) => Call {
-            end: match error.outcome() {
-                Told::NotExecuted => End::NotExecuted(error.reason().code()),
-                Told::Unknown => End::Unknown(error.reason().code()),
-            },
-            attempts: error.attempts(),
-            replays: error.replays(),
-            unsent: error.unsent(),
-            earlier_unknown: None,
-        },
-    }
-}
-
 /// The client of a row, and the ways to see what happens behind it.
 struct Stage {
     row: Row,
@@ -123,7 +84,17 @@ impl Stage {
         let inner = Inner::default();
         let connector: Box<dyn Connector> = match row.path {
             Path::Direct => Box::new(stdio),
-            Path::Callable => Box::new(through_closures(stdio, inner.clone())),
+            Path::Callable => {
+                let slot = inner.clone();
+                Box::new(through_closures(stdio.identity(), move || {
+                    let (stdio, slot) = (stdio.clone(), slot.clone());
+                    async move {
+                        let inner = Arc::new(stdio.start().await?);
+                        *slot.lock().unwrap() = Arc::downgrade(&inner);
+                        Ok(inner)
+                    }
+                }))
+            }
         };
         let reconnect = Reconnect::default().with_retries(RETRIES).with_base(Duration::from_millis(1));
         let discovery = PagingDiscovery::new(connector).with_reconnect(reconnect);
@@ -209,49 +180,17 @@ impl Stage {
     }
 }
 
-/// A host's own way to reach the server.
-fn through_closures(stdio: StdioConnector, slot: Inner) -> impl Connector {
-    let identity = stdio.identity();
-    let connect = move || {
-        let (stdio, slot) = (stdio.clone(), slot.clone());
-        async move {
-            let inner = Arc::new(stdio.start().await?);
-            *slot.lock().unwrap() = Arc::downgrade(&inner);
-            let lister = inner.clone();
-            let call = move |call| {
-                let inner = inner.clone();
-                async move { inner.call_tool(call).await }
-            };
-            let list = move |cursor| {
-                let lister = lister.clone();
-                async move { lister.list_tools(cursor).await }
-            };
-            Ok::<_, TransportError>(Arc::new(callable(call, list)) as Arc<dyn Transport>)
-        }
-    };
-    connector_fn(connect).with_identity(identity)
-}
-
 /// Who is trusted now; in some rows that changes as soon as the server is back.
 fn trust(row: Row, ledger: &Ledger) -> replay_policy::Trust {
-    let (mut server, mut workspace) = match row.trust {
-        Trust::Nobody => (false, false),
-        Trust::Server => (true, false),
-        Trust::Workspace => (false, true),
-        Trust::Both => (true, true),
-    };
     let is_back = || ledger.starts().is_ok_and(|starts| starts.len() > 1);
-    match row.fault {
-        Fault::ServerTrustWithdrawn => server &= !is_back(),
-        Fault::WorkspaceTrustWithdrawn | Fault::UnsentAndTrustWithdrawn => workspace &= !is_back(),
-        _ => {}
-    }
-    match (server, workspace) {
-        (false, false) => replay_policy::Trust::NONE,
-        (true, false) => replay_policy::Trust::NONE.with_trusted_server(),
-        (false, true) => replay_policy::Trust::NONE.with_trusted_workspace(),
-        (true, true) => replay_policy::Trust::BOTH,
-    }
+    let withdrawn = match row.fault {
+        Fault::ServerTrustWithdrawn if is_back() => Some(Withdrawn::Server),
+        Fault::WorkspaceTrustWithdrawn | Fault::UnsentAndTrustWithdrawn if is_back() => {
+            Some(Withdrawn::Workspace)
+        }
+        _ => None,
+    };
+    row.trust.without(withdrawn)
 }
 
 /// Lets the server die as soon as a call that it does not read is under way.

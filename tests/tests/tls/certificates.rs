@@ -76,7 +76,7 @@ async fn a_call_to_a_server_that_came_back_with_another_authority_is_proven_unse
         let client = client(server.over(backend));
         client.call(call("before")).await.unwrap();
         server.stay_down().await;
-        server.come_back().await;
+        server.come_back();
         server.wait_for(|record| record.ports().len() == 2).await;
         let error = client.call(call("never")).await.unwrap_err();
         assert_clear(&error, &format!("{backend:?}"));
@@ -84,7 +84,7 @@ async fn a_call_to_a_server_that_came_back_with_another_authority_is_proven_unse
         let record = server.record();
         assert_eq!((record.received().len(), record.executions().len()), (1, 1), "{backend:?}");
         server.stay_down().await;
-        server.come_back().await;
+        server.come_back();
         server.wait_for(|record| record.ports().len() == 3).await;
         client.call(call("after")).await.unwrap();
         server.stop().await;

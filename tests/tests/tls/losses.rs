@@ -109,7 +109,7 @@ async fn a_call_to_a_server_that_was_killed_while_idle_is_delivered_once_when_it
         client.call(call("before")).await.unwrap();
         server.stay_down().await;
         let calling = tokio::spawn(async move { client.call(call("delivered")).await });
-        server.come_back().await;
+        server.come_back();
         let answer = calling.await.unwrap().unwrap();
         assert_eq!((answer.attempts, answer.replays), (1, 0), "{backend:?}");
         let record = server.record();

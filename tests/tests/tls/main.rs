@@ -1,7 +1,8 @@
 //! Calls over TLS and through proxies: real processes and sockets, a certificate authority of the test's own,
 //! and the server's ledger as the judge. With the feature `native-tls` everything runs with that, too.
 
-#[path = "../http/server.rs"]
+#[path = "../bench/server.rs"]
+#[expect(dead_code, reason = "only other tests put files beside the ledger")]
 mod server;
 
 mod backend;

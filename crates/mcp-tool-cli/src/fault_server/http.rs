@@ -44,12 +44,12 @@ pub(super) fn serve(protocol: Protocol, port: u16) -> io::Result<ExitCode> {
     let scenario = protocol.scenario.clone();
     let front = Arc::new(Front {
         acceptor: scenario.http.tls.as_ref().map_or(Ok(Acceptor::default()), Tls::acceptor)?,
+        streams: Arc::new(Streams::new(scenario.http.retry_ms)),
         settings: scenario.http,
         journal: protocol.journal.clone(),
         protocol: Mutex::new(protocol),
         open: Mutex::default(),
         left_open: Condvar::new(),
-        streams: Arc::default(),
     });
     if let Some(when) = scenario.dies {
         let journal = front.journal.clone();
@@ -334,6 +334,10 @@ impl Front {
 fn strike(fault: HttpFault, answer: &Value, mut exchange: Exchange) -> io::Result<Connection> {
     match fault {
         HttpFault::Reset(_) => exchange.reset()?,
+        HttpFault::ResetLate { when } => {
+            when.wait();
+            exchange.reset()?;
+        }
         HttpFault::Respond(_, response) => {
             response.write(exchange.socket(), answer)?;
             return Ok(Connection::Kept);

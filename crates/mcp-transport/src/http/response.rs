@@ -110,12 +110,12 @@ pub(super) fn bounded(
         for byte in chunk.iter().copied().filter(|byte| *byte != b'\r') {
             event = if byte == b'\n' && last == b'\n' { 0 } else { event + 1 };
             last = byte;
+            // Not only at the end of the chunk: there the next event may have begun.
+            if event > limit {
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, EventTooLarge));
+            }
         }
-        if event > limit {
-            Err(io::Error::new(io::ErrorKind::FileTooLarge, EventTooLarge))
-        } else {
-            Ok(chunk)
-        }
+        Ok(chunk)
     })
 }
 
@@ -139,4 +139,23 @@ pub(super) fn is_too_large(error: &(dyn Error + 'static)) -> bool {
 /// How long to wait before the `n`th attempt to resume a stream, where the server does not say.
 pub(super) fn pause(resumes: u32) -> Duration {
     Duration::from_millis(100).saturating_mul(2_u32.saturating_pow(resumes)).min(Duration::from_secs(5))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What passes of this text, which comes in one chunk.
+    async fn passes(text: &'static str, limit: usize) -> bool {
+        let response = Response::from(http::Response::new(text));
+        let chunks: Vec<_> = bounded(response, limit).collect().await;
+        chunks.iter().all(Result::is_ok)
+    }
+
+    #[tokio::test]
+    async fn an_event_over_the_limit_does_not_hide_behind_its_own_end() {
+        assert!(passes("data: 12\n\ndata: 34\n\n", 9).await);
+        assert!(!passes("data: 12\n\n", 8).await);
+        assert!(!passes("data: 1\r\n\r\ndata: 1234567\r\n\r\ndata: 1\r\n\r\n", 9).await);
+    }
 }

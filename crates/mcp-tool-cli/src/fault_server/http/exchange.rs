@@ -52,9 +52,13 @@ impl Exchange {
         ];
         headers.extend(self.session.as_deref().map(|session| ("Mcp-Session-Id", session)));
         let _ = write_head(&self.socket, 200, &headers, None, b"");
-        if let Some(stream) = stream {
-            // An id before anything can go wrong, as the specification advises.
-            self.chunk(event(Some(&event_id(stream, 0)), "").as_bytes());
+        let retry = self.streams.retry_ms.map(|millis| format!("retry: {millis}\n"));
+        // An id before anything can go wrong, as the specification advises.
+        let id = stream.map(|stream| event(Some(&event_id(stream, 0)), ""));
+        match (retry, id) {
+            (retry, Some(id)) => self.chunk((retry.unwrap_or_default() + &id).as_bytes()),
+            (Some(retry), None) if resumed == Resumed::Empty => self.chunk((retry + "\n").as_bytes()),
+            _ => {}
         }
     }
 

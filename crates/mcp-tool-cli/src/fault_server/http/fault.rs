@@ -1,5 +1,5 @@
 //! What can go wrong with one `tools/call` over Streamable HTTP.
-use super::Response;
+use super::{super::When, Response};
 use serde::{Deserialize, Serialize};
 
 /// What a server does with one POST of a `tools/call`, besides the faults that every front knows.
@@ -9,6 +9,11 @@ use serde::{Deserialize, Serialize};
 pub enum HttpFault {
     /// Reads the request and resets the connection (RST), without a byte of a reply.
     Reset(Moment),
+    /// Commits, and resets the connection at `when`, without a byte of a reply.
+    ResetLate {
+        /// When the connection ends.
+        when: When,
+    },
     /// Replies with this instead of the answer.
     Respond(Moment, Response),
     /// Commits, and closes the connection after half of the announced JSON body.
@@ -54,6 +59,7 @@ impl HttpFault {
     pub fn name(&self) -> String {
         match self {
             Self::Reset(moment) => format!("reset_{}", moment.name()),
+            Self::ResetLate { .. } => "reset_late".to_owned(),
             Self::Respond(moment, response) => format!("http_{}_{}", response.status(), moment.name()),
             Self::JsonCut => "json_cut".to_owned(),
             Self::SseCut => "sse_cut".to_owned(),
@@ -65,7 +71,11 @@ impl HttpFault {
     pub(in super::super) fn moment(&self) -> Moment {
         match self {
             Self::Reset(moment) | Self::Respond(moment, _) => *moment,
-            Self::JsonCut | Self::SseCut | Self::SseEnds | Self::SseEndsAfterId { .. } => Moment::AfterCommit,
+            Self::ResetLate { .. }
+            | Self::JsonCut
+            | Self::SseCut
+            | Self::SseEnds
+            | Self::SseEndsAfterId { .. } => Moment::AfterCommit,
         }
     }
 }

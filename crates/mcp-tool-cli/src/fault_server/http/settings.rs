@@ -9,6 +9,7 @@ pub struct Http {
     pub(super) reply: Reply,
     pub(super) sessions: Sessions,
     pub(super) standalone: Standalone,
+    pub(super) retry_ms: Option<u64>,
     pub(super) listens: Option<When>,
     pub(super) handshake: Option<Response>,
     pub(super) tls: Option<Tls>,
@@ -35,6 +36,12 @@ impl Http {
     /// What a GET without `Last-Event-ID` gets. Default: [`Standalone::Refused`].
     pub fn standalone(mut self, standalone: Standalone) -> Self {
         self.standalone = standalone;
+        self
+    }
+
+    /// How many milliseconds a client is told to wait before it resumes a stream. Default: it is not told.
+    pub fn retry_ms(mut self, millis: u64) -> Self {
+        self.retry_ms = Some(millis);
         self
     }
 

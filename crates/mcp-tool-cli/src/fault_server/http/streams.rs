@@ -6,8 +6,10 @@ use std::{
 };
 
 /// The streams of one process; like a session, no other process knows them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Streams {
+    /// Milliseconds that a client is to wait before it asks for the rest of one.
+    pub(super) retry_ms: Option<u64>,
     logs: Mutex<HashMap<u64, Log>>,
     grown: Condvar,
 }
@@ -20,6 +22,10 @@ struct Log {
 }
 
 impl Streams {
+    pub(super) fn new(retry_ms: Option<u64>) -> Self {
+        Self { retry_ms, logs: Mutex::default(), grown: Condvar::new() }
+    }
+
     /// A new stream's number.
     pub(super) fn open(&self, resumed: Resumed) -> u64 {
         let mut logs = self.logs();
