@@ -6,12 +6,18 @@ mod duration;
 mod exit;
 mod explain;
 mod interrupt;
+mod list;
 mod log;
+mod nearest;
+mod output;
 mod policy;
 mod problem;
 mod progress;
+mod schema;
 mod screen;
 mod server;
+mod session;
+mod trust;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -31,14 +37,19 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   mcp-tool demo
+  mcp-tool list
   mcp-tool call echo --arg message=hi -- npx -y @modelcontextprotocol/server-everything";
 
 #[derive(Subcommand)]
 enum Command {
     /// Loses connections to an embedded server on purpose and shows what each loss did (the default)
     Demo,
+    /// Lists tools, their hints, and what a lost connection would lead to for each
+    List(Box<list::Options>),
     /// Calls one tool, and says what is known when there is no answer
     Call(Box<call::Options>),
+    /// Keeps the list of trusted workspace folders
+    Trust(trust::Options),
     /// The embedded server, which fails on demand
     #[command(hide = true, disable_help_flag = true)]
     FaultServer {
@@ -59,7 +70,9 @@ pub(crate) fn main() -> ExitCode {
     };
     match arguments.command.unwrap_or(Command::Demo) {
         Command::Demo => demo::run().into(),
+        Command::List(options) => list::run(*options).into(),
         Command::Call(options) => call::run(*options).into(),
+        Command::Trust(options) => trust::run(options).into(),
         Command::FaultServer { arguments } => fault_server::main_with_args(arguments),
     }
 }

@@ -6,12 +6,14 @@ mod text;
 
 use std::{sync::Arc, time::Duration};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mcp_tool::{
-    CancellationToken, DiscoveryError, ToolCall, ToolHandle,
-    mcp_transport::{DEFAULT_DEADLINE, DEFAULT_IDLE_TIMEOUT, ErrorKind},
+    CancellationToken, Reason, ToolCall, ToolHandle,
+    mcp_discovery::{Quarantined, ToolName},
+    mcp_transport::{DEFAULT_DEADLINE, DEFAULT_IDLE_TIMEOUT},
     rmcp::model::JsonObject,
 };
+use mcp_tool_cli::config::ToolFilter;
 
 use self::{
     input::InputOptions,
@@ -20,14 +22,17 @@ use self::{
 use super::{
     duration,
     exit::Exit,
-    explain,
     interrupt::until_interrupted,
     log::{Log, Verbosity},
+    nearest,
+    output::Format,
     policy::PolicyOptions,
     problem::Problem,
     progress::Progress,
+    schema::{self, Fit},
     screen::Screen,
-    server::{Reach, Server, ServerOptions, Session},
+    server::{Server, ServerOptions},
+    session::{Listing, Session, Unlisted},
 };
 
 #[derive(Args)]
@@ -37,15 +42,16 @@ pub(crate) struct Options {
     tool: String,
     #[command(flatten)]
     input: InputOptions,
-    /// The time for the whole call: connecting, all attempts and reconnecting
+    /// The time for the whole call: connecting, all attempts and reconnecting. Default: the `timeout` of a
+    /// configured server, else 600s
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     timeout: Option<Duration>,
-    /// How long an attempt may go without an answer and without progress
+    /// How long an attempt may go without an answer and without progress. Default: 300s
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     idle_timeout: Option<Duration>,
     /// What standard output carries: the content of the result, or one JSON object for every outcome
     #[arg(long, value_enum, default_value_t)]
-    output: Output,
+    output: Format,
     /// Tell the decisions on standard error, twice for more; no content in either
     #[arg(short, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -64,13 +70,6 @@ Examples:
   mcp-tool call write_file --args '{\"path\": \"a.txt\", \"content\": \"hello\"}' --output json --server files
   mcp-tool call search --args-file - --url https://example.com/mcp --header 'Authorization: Bearer …'";
 
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
-    #[default]
-    Text,
-    Json,
-}
-
 pub(crate) fn run(options: Options) -> Exit {
     let screen = Arc::new(Screen::stderr());
     Invocation::prepare(options, screen.clone())
@@ -84,7 +83,7 @@ struct Invocation {
     arguments: JsonObject,
     timeout: Duration,
     idle_timeout: Duration,
-    output: Output,
+    output: Format,
     policy: PolicyOptions,
     server: Server,
     screen: Arc<Screen>,
@@ -98,7 +97,7 @@ impl Invocation {
         Ok(Self {
             tool: options.tool,
             arguments,
-            timeout: options.timeout.unwrap_or(DEFAULT_DEADLINE),
+            timeout: options.timeout.or(server.timeout).unwrap_or(DEFAULT_DEADLINE),
             idle_timeout: options.idle_timeout.unwrap_or(DEFAULT_IDLE_TIMEOUT),
             output: options.output,
             policy: options.policy,
@@ -114,54 +113,91 @@ impl Invocation {
             .with_arguments(self.arguments)
             .with_deadline(self.timeout)
             .with_idle_timeout(self.idle_timeout)
-            .with_cancellation(token)
+            .with_cancellation(token.clone())
             .with_progress(progress.listener())
             .started();
-        let session = self.server.open(&self.policy, self.policy.trust(), self.log.clone());
-        let ended = progress.shown_on(&self.screen, invoke(&session, call, &self.log)).await;
-        let exit =
-            ended.map(|ended| Report::new(&ended, session.reach.kind()).tell(self.output, &self.screen));
+        let (trust, allowed) = (self.policy.trust(self.server.trust), self.server.tools.clone());
+        let session = Session::open(self.server, &self.policy, trust, self.log.clone());
+        let invocation = invoke(&session, call, &token, &allowed, &self.log);
+        let ended = progress.shown_on(&self.screen, invocation).await;
+        let exit = ended.map(|ended| Report::new(&ended).tell(self.output, &self.screen));
         session.close().await;
         exit
     }
 }
 
-/// Finds the tool, then calls it as it was found.
-async fn invoke(session: &Session, call: ToolCall, log: &Log) -> Result<Ended, Problem> {
-    let cancelled = call.cancellation().cloned().unwrap_or_default();
-    let tools = tokio::select! {
-        biased;
-        tools = session.client.tools() => tools,
-        () = cancelled.cancelled() => return Ok(Ended::Cancelled),
-        () = tokio::time::sleep_until(call.deadline()) => return Ok(Ended::DeadlinePassed),
+/// Finds the tool, compares the arguments with it, then calls it as it was found.
+async fn invoke(
+    session: &Session,
+    call: ToolCall,
+    token: &CancellationToken,
+    allowed: &ToolFilter,
+    log: &Log,
+) -> Result<Ended, Problem> {
+    let listing = match session.list(call.deadline(), token).await {
+        Ok(listing) => listing,
+        Err(unlisted) => return not_made(unlisted),
     };
-    let tools = match tools {
-        Ok(tools) => tools,
-        Err(error) => return unreached(session, error, log),
-    };
-    let tool = find(&tools, call.name())?;
+    let tool = find(&listing, call.name(), allowed)?;
+    let arguments = call.arguments().cloned().unwrap_or_default();
+    match schema::compare(&tool.definition().definition().input_schema, &arguments) {
+        Fit::Fits => {}
+        Fit::NoSchema => {
+            log.decision("the arguments are not checked: the tool's input schema is no JSON Schema")
+        }
+        Fit::Misfit(why) => {
+            return Err(Problem::new(format!(
+                "the arguments do not fit the input schema of `{}`: {why}",
+                ToolName::from(tool.name())
+            )));
+        }
+    }
     Ok(match tool.call(call).await {
         Ok(answer) => Ended::Answered(answer),
-        Err(error) => Ended::Failed(error),
+        Err(error) => {
+            let line = match (error.reason(), error.transport_error()) {
+                (Reason::Unavailable, Some(cause)) => {
+                    format!("{error}; {}", session.explained(&cause.clone().into()))
+                }
+                _ => error.to_string(),
+            };
+            Ended::Failed(error, line)
+        }
     })
 }
 
-fn find<'a>(tools: &'a [ToolHandle], name: &str) -> Result<&'a ToolHandle, Problem> {
-    tools
-        .iter()
-        .find(|tool| tool.name() == name)
-        .ok_or_else(|| Problem::new(format!("the server has no tool `{name}`")))
+fn not_made(unlisted: Unlisted) -> Result<Ended, Problem> {
+    Ok(match unlisted {
+        Unlisted::Problem(problem) => return Err(problem),
+        Unlisted::Unreached(_, line) => Ended::NotMade(Reason::Unavailable, line),
+        Unlisted::Cancelled => Ended::NotMade(Reason::Cancelled, "nothing was sent".into()),
+        Unlisted::DeadlinePassed => Ended::NotMade(
+            Reason::Deadline,
+            "within its time the server has not completed its handshake and listed its tools".into(),
+        ),
+    })
 }
 
-fn unreached(session: &Session, error: DiscoveryError, log: &Log) -> Result<Ended, Problem> {
-    let kind = error.transport_error().map(mcp_tool::TransportError::kind);
-    if let (Reach::Stdio { command, .. }, Some(ErrorKind::CommandNotFound)) = (&session.reach, kind) {
+fn find<'a>(listing: &'a Listing, name: &str, allowed: &ToolFilter) -> Result<&'a ToolHandle, Problem> {
+    let shown = ToolName::from(name);
+    if !allowed.allows(name) {
         return Err(Problem::new(format!(
-            "the server's command `{command}` does not exist or may not be run: install it, or check the path"
+            "`{shown}` is left out by `includeTools` or `excludeTools` of the server's configuration"
         )));
     }
-    for line in explain::last_lines(&session.reach.last_words()) {
-        log.decision(&format!("the server wrote: {line}"));
+    if let Some(tool) = listing.tools.iter().find(|tool| tool.name() == name) {
+        return Ok(tool);
     }
-    Ok(Ended::Unreached(error))
+    let named = |quarantined: &&Quarantined| quarantined.name().is_some_and(|found| found.as_str() == name);
+    if let Some(quarantined) = listing.catalog.quarantined().iter().find(named) {
+        return Err(Problem::new(format!(
+            "the server lists `{shown}` in a way that it cannot be called: {}",
+            quarantined.reason().code()
+        )));
+    }
+    let known = listing.tools.iter().map(ToolHandle::name).filter(|name| allowed.allows(name));
+    let meant = nearest::suggestion(name, known);
+    Err(Problem::new(format!(
+        "the server has no tool `{shown}`{meant}: `mcp-tool list` shows those that it has"
+    )))
 }

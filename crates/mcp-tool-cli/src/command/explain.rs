@@ -1,29 +1,31 @@
 use mcp_tool::{DiscoveryError, TransportError, mcp_discovery::DiscoveryErrorKind, mcp_transport::ErrorKind};
 
-use super::server::Kind;
+use super::server::Reach;
 
 /// Why a server could not be used, and what to do: one line, without a word of the server's.
-pub(crate) fn unavailable(error: &DiscoveryError, kind: Kind) -> String {
+pub(crate) fn unavailable(error: &DiscoveryError, reach: &Reach) -> String {
     match (error.kind(), error.transport_error()) {
-        (DiscoveryErrorKind::Connect, Some(error)) => not_connected(error, kind),
+        (DiscoveryErrorKind::Connect, Some(error)) => not_connected(error, reach),
         (_, Some(cause)) => format!("{error}: {cause}"),
         (_, None) => error.to_string(),
     }
 }
 
-fn not_connected(error: &TransportError, kind: Kind) -> String {
-    match (error.kind(), kind) {
-        (ErrorKind::Connect, Kind::Stdio) => "the server ended before its handshake was complete: run it by \
+fn not_connected(error: &TransportError, reach: &Reach) -> String {
+    match (error.kind(), reach) {
+        (ErrorKind::Connect, Reach::Stdio { .. }) => {
+            "the server ended before its handshake was complete: run it by \
              hand, or run this again with -v to see what it wrote to its standard error"
-            .into(),
-        (ErrorKind::Connect, Kind::Http) => {
+                .into()
+        }
+        (ErrorKind::Connect, Reach::Http(_)) => {
             "the server cannot be reached: see that it is running, and check host and port of its URL".into()
         }
         (ErrorKind::ConnectTimeout, _) => format!("{error}: it is stuck, or it is no MCP server"),
-        (ErrorKind::Handshake, Kind::Stdio) => {
+        (ErrorKind::Handshake, Reach::Stdio { .. }) => {
             format!("{error}: check that the command is an MCP server that uses standard input and output")
         }
-        (ErrorKind::Handshake, Kind::Http) => {
+        (ErrorKind::Handshake, Reach::Http(_)) => {
             format!("{error}: check that the URL is that of its MCP endpoint, and not of a page")
         }
         (ErrorKind::HttpStatus(_) | ErrorKind::SessionLost, _) => {

@@ -36,28 +36,37 @@ impl Verbosity {
 pub(crate) struct Log {
     screen: Arc<Screen>,
     verbosity: Verbosity,
+    /// The server that it is about, where there are several.
+    about: Option<Arc<str>>,
 }
 
 impl Log {
     pub(crate) fn new(screen: Arc<Screen>, verbosity: Verbosity) -> Self {
-        Self { screen, verbosity }
+        Self { screen, verbosity, about: None }
     }
 
-    pub(crate) fn is_on(&self) -> bool {
-        self.verbosity >= Verbosity::Decisions
+    pub(crate) fn about(&self, server: &str) -> Self {
+        Self { about: Some(server.into()), ..self.clone() }
     }
 
     /// A line from `-v` on.
     pub(crate) fn decision(&self, text: &str) {
-        if self.is_on() {
-            self.screen.line(text);
+        if self.verbosity >= Verbosity::Decisions {
+            self.line(text);
         }
     }
 
     /// A line from `-vv` on.
     pub(crate) fn detail(&self, text: &str) {
         if self.verbosity >= Verbosity::Details {
-            self.screen.line(text);
+            self.line(text);
+        }
+    }
+
+    fn line(&self, text: &str) {
+        match &self.about {
+            Some(server) => self.screen.line(&format!("{server}: {text}")),
+            None => self.screen.line(text),
         }
     }
 }

@@ -1,5 +1,8 @@
+use std::{env, path::PathBuf};
+
 use clap::Args;
-use mcp_tool::{ConservativePolicy, Trust};
+use mcp_tool::{ConservativePolicy, Trust, TrustSource, mcp_transport::ServerIdentity};
+use mcp_tool_cli::trusted_folders::TrustedFolders;
 
 /// What may run again after a lost connection. Shared by all commands that ask the policy.
 #[derive(Args, Clone, Debug)]
@@ -41,14 +44,49 @@ impl PolicyOptions {
         self.safe.iter().fold(policy, |policy, tool| policy.with_safe(tool.as_str()))
     }
 
-    pub(crate) fn trust(&self) -> Trust {
-        let mut trust = Trust::NONE;
-        if self.trust_server {
-            trust = trust.with_trusted_server();
+    /// The trust in a server and in the folder that this runs in.
+    pub(crate) fn trust(&self, server: Configured) -> LiveTrust {
+        let mut given = Trust::NONE;
+        if self.trust_server || server == Configured::Trusted {
+            given = given.with_trusted_server();
         }
         if self.trust_workspace {
-            trust = trust.with_trusted_workspace();
+            given = given.with_trusted_workspace();
         }
-        trust
+        LiveTrust { given, folders: TrustedFolders::of_user(), folder: env::current_dir().ok() }
+    }
+}
+
+/// What the configuration says of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Configured {
+    /// `"trust": true`.
+    Trusted,
+    /// Anything else.
+    #[default]
+    Untrusted,
+}
+
+/// The trust that was given when the command began, and in the folder as it is when somebody asks.
+pub(crate) struct LiveTrust {
+    given: Trust,
+    folders: TrustedFolders,
+    folder: Option<PathBuf>,
+}
+
+impl LiveTrust {
+    pub(crate) fn now(&self) -> Trust {
+        let trusted = |folder: &PathBuf| self.folders.is_trusted(folder);
+        if self.given.workspace_trusted() || self.folder.as_ref().is_some_and(trusted) {
+            self.given.with_trusted_workspace()
+        } else {
+            self.given
+        }
+    }
+}
+
+impl TrustSource for LiveTrust {
+    fn trust(&self, _: &str, _: &ServerIdentity) -> Trust {
+        self.now()
     }
 }

@@ -1,26 +1,20 @@
-use std::io::{self, IsTerminal, Write};
-
-use mcp_tool::{Answer, CallReply, DiscoveryError, Outcome, Reason, ToolError, rmcp::model::ErrorData};
+use mcp_tool::{Answer, CallReply, Outcome, Reason, ToolError, rmcp::model::ErrorData};
 use serde::Serialize;
 
-use super::{Output, text};
+use super::text;
 use crate::command::{
     exit::Exit,
-    explain,
-    screen::{Screen, visible},
-    server::Kind,
+    output::{self, Format},
+    screen::Screen,
 };
 
 /// How a call ended, its problems aside.
 pub(super) enum Ended {
     Answered(Answer),
-    Failed(ToolError),
-    /// The server could not be used, so the call was not made.
-    Unreached(DiscoveryError),
-    /// The caller gave up before the call was made.
-    Cancelled,
-    /// The time was over before the call was made.
-    DeadlinePassed,
+    /// There is no answer, for this reason, as a person reads it.
+    Failed(ToolError, String),
+    /// The call was not made, for this reason, as a person reads it.
+    NotMade(Reason, String),
 }
 
 /// What is told of a call that ended.
@@ -57,18 +51,11 @@ fn reply<S: serde::Serializer>(reply: &CallReply, serializer: S) -> Result<S::Ok
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(ended: &'a Ended, kind: Kind) -> Self {
+    pub(super) fn new(ended: &'a Ended) -> Self {
         match ended {
             Ended::Answered(answer) => Self::answered(answer),
-            Ended::Failed(error) => Self::failed(error, kind),
-            Ended::Unreached(error) => Self::not_made(Reason::Unavailable, explain::unavailable(error, kind)),
-            Ended::Cancelled => {
-                Self::not_made(Reason::Cancelled, "cancelled before the call was sent".into())
-            }
-            Ended::DeadlinePassed => Self::not_made(
-                Reason::Deadline,
-                "the server has not completed its handshake and listed its tools within --timeout".into(),
-            ),
+            Ended::Failed(error, line) => Self::failed(error, line),
+            Ended::NotMade(reason, line) => Self::not_made(*reason, line),
         }
     }
 
@@ -110,12 +97,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn failed(error: &ToolError, kind: Kind) -> Self {
-        let mut line = error.to_string();
-        if let (Reason::Unavailable, Some(cause)) = (error.reason(), error.transport_error()) {
-            let cause = DiscoveryError::from(cause.clone());
-            line = format!("{line}; {}", explain::unavailable(&cause, kind));
-        }
+    fn failed(error: &ToolError, line: &str) -> Self {
         Self {
             json: Json {
                 outcome: error.outcome().code(),
@@ -125,7 +107,7 @@ impl<'a> Report<'a> {
                 result: None,
                 error: None,
             },
-            lines: vec![line],
+            lines: vec![line.to_owned()],
             exit: match (error.reason(), error.outcome()) {
                 (Reason::Cancelled, _) => Exit::Cancelled,
                 (_, Outcome::NotExecuted) => Exit::NotExecuted,
@@ -134,7 +116,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn not_made(reason: Reason, line: String) -> Self {
+    fn not_made(reason: Reason, line: &str) -> Self {
         Self {
             json: Json {
                 outcome: Outcome::NotExecuted.code(),
@@ -150,33 +132,22 @@ impl<'a> Report<'a> {
     }
 
     /// Writes the result to standard output, and to standard error what a person should know.
-    pub(super) fn tell(&self, output: Output, screen: &Screen) -> Exit {
+    pub(super) fn tell(&self, output: Format, screen: &Screen) -> Exit {
         let text = match (output, &self.json.result) {
-            (Output::Json, _) => serde_json::to_string(&self.json).unwrap_or_default() + "\n",
-            (Output::Text, Some(Reply(reply))) => text::of(reply),
-            (Output::Text, None) => String::new(),
+            (Format::Json, _) => serde_json::to_string(&self.json).unwrap_or_default() + "\n",
+            (Format::Text, Some(Reply(reply))) => text::of(reply),
+            (Format::Text, None) => String::new(),
         };
-        let written = write(&text);
+        let written = output::write(&text);
         for line in &self.lines {
             screen.line(line);
         }
         match written {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Ok(()) => self.exit,
+            Err(error) => {
                 screen.line(&format!("the result could not be written: {error}"));
                 if self.exit == Exit::Completed { Exit::ErrorAnswer } else { self.exit }
             }
-            _ => self.exit,
         }
     }
-}
-
-/// Into a pipe or a file as it is; on a terminal nothing of it can act.
-fn write(text: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    if stdout.is_terminal() {
-        stdout.write_all(visible(text).as_bytes())?;
-    } else {
-        stdout.write_all(text.as_bytes())?;
-    }
-    stdout.flush()
 }
