@@ -53,7 +53,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum, default_value_t)]
     output: Format,
     /// Tell the decisions on standard error, twice for more; no content in either
-    #[arg(short, action = clap::ArgAction::Count)]
+    #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(flatten, next_help_heading = "Safety")]
     policy: PolicyOptions,
@@ -118,7 +118,7 @@ impl Invocation {
             .started();
         let (trust, allowed) = (self.policy.trust(self.server.trust), self.server.tools.clone());
         let session = Session::open(self.server, &self.policy, trust, self.log.clone());
-        let invocation = invoke(&session, call, &token, &allowed, &self.log);
+        let invocation = invoke(&session, call, &token, &allowed, &progress, &self.log);
         let ended = progress.shown_on(&self.screen, invocation).await;
         let exit = ended.map(|ended| Report::new(&ended).tell(self.output, &self.screen));
         session.close().await;
@@ -132,6 +132,7 @@ async fn invoke(
     call: ToolCall,
     token: &CancellationToken,
     allowed: &ToolFilter,
+    progress: &Progress,
     log: &Log,
 ) -> Result<Ended, Problem> {
     let listing = match session.list(call.deadline(), token).await {
@@ -143,7 +144,7 @@ async fn invoke(
     match schema::compare(&tool.definition().definition().input_schema, &arguments) {
         Fit::Fits => {}
         Fit::NoSchema => {
-            log.decision("the arguments are not checked: the tool's input schema is no JSON Schema")
+            log.decision("the arguments are not checked: the tool's input schema is no JSON Schema");
         }
         Fit::Misfit(why) => {
             return Err(Problem::new(format!(
@@ -152,6 +153,7 @@ async fn invoke(
             )));
         }
     }
+    progress.is("waiting for the answer");
     Ok(match tool.call(call).await {
         Ok(answer) => Ended::Answered(answer),
         Err(error) => {

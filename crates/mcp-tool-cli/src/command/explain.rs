@@ -26,7 +26,10 @@ fn not_connected(error: &TransportError, reach: &Reach) -> String {
             format!("{error}: check that the command is an MCP server that uses standard input and output")
         }
         (ErrorKind::Handshake, Reach::Http(_)) => {
-            format!("{error}: check that the URL is that of its MCP endpoint, and not of a page")
+            format!(
+                "{error}: check that the URL is that of its MCP endpoint, not of a page, and whether it wants an \
+                 authorisation (--header)"
+            )
         }
         (ErrorKind::HttpStatus(_) | ErrorKind::SessionLost, _) => {
             format!("{error}: check that the path of the URL is that of its MCP endpoint")

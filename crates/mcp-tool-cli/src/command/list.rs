@@ -32,7 +32,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum, default_value_t)]
     output: Format,
     /// Tell the connections on standard error, twice for more
-    #[arg(short, action = clap::ArgAction::Count)]
+    #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(flatten, next_help_heading = "Safety")]
     policy: PolicyOptions,

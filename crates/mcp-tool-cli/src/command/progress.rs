@@ -5,51 +5,57 @@ use tokio::sync::watch;
 
 use super::screen::Screen;
 
-/// The latest progress of a call, shown as a bar while it is awaited.
-pub(crate) struct Progress(watch::Sender<Option<Report>>);
+/// What is being waited for: shown while it is, where standard error is a terminal.
+pub(crate) struct Progress(watch::Sender<String>);
 
-#[derive(Clone)]
-struct Report {
+/// One report of a server.
+struct Report<'a> {
     progress: f64,
     total: Option<f64>,
-    message: Option<String>,
+    message: Option<&'a str>,
 }
 
 impl Progress {
     pub(crate) fn new() -> Self {
-        Self(watch::Sender::new(None))
+        Self(watch::Sender::new("connecting".into()))
+    }
+
+    /// What is waited for from now on.
+    pub(crate) fn is(&self, what: &str) {
+        self.0.send_replace(what.into());
     }
 
     /// What a call tells its progress. Does not block: only the latest report is kept.
     pub(crate) fn listener(&self) -> impl Fn(&ProgressNotificationParam) + Send + Sync + 'static {
         let latest = self.0.clone();
         move |told| {
-            let report = Report { progress: told.progress, total: told.total, message: told.message.clone() };
-            latest.send_replace(Some(report));
+            let report =
+                Report { progress: told.progress, total: told.total, message: told.message.as_deref() };
+            latest.send_replace(report.bar());
         }
     }
 
-    /// Does the work and shows the progress meanwhile, where the screen is a terminal.
+    /// Does the work and shows the progress meanwhile.
     pub(crate) async fn shown_on<T>(&self, screen: &Screen, work: impl Future<Output = T>) -> T {
         let mut latest = self.0.subscribe();
+        latest.mark_changed();
         let showing = async {
             while latest.changed().await.is_ok() {
-                let bar = latest.borrow_and_update().as_ref().map(Report::bar);
-                screen.status(&bar.unwrap_or_default());
+                let line = latest.borrow_and_update().clone();
+                screen.status(&line);
             }
-            std::future::pending().await
         };
         let done = tokio::select! {
             biased;
             done = work => done,
-            () = showing => unreachable!("it waits for ever"),
+            () = showing => unreachable!("the sender lives here"),
         };
         screen.clear();
         done
     }
 }
 
-impl Report {
+impl Report<'_> {
     /// One line of at most 79 columns, since one that wraps cannot be written over.
     fn bar(&self) -> String {
         const CELLS: f64 = 30.0;
@@ -61,7 +67,7 @@ impl Report {
             }
             _ => format!("{} done", self.progress),
         };
-        if let Some(message) = &self.message {
+        if let Some(message) = self.message {
             let _ = write!(line, " {}", message.replace(['\n', '\r', '\t'], " "));
         }
         if line.chars().count() > 79 {
@@ -77,9 +83,7 @@ mod tests {
 
     #[test]
     fn a_bar_shows_how_much_of_the_total_is_done() {
-        let report = |progress, total, message: Option<&str>| {
-            Report { progress, total, message: message.map(str::to_owned) }.bar()
-        };
+        let report = |progress, total, message: Option<&str>| Report { progress, total, message }.bar();
         assert_eq!(report(0.0, Some(4.0), None), "[------------------------------]   0 %");
         assert_eq!(report(2.0, Some(4.0), None), "[###############---------------]  50 %");
         assert_eq!(report(9.0, Some(4.0), None), "[##############################] 100 %");
@@ -90,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_bar_never_wraps() {
-        let report = Report { progress: 1.0, total: Some(2.0), message: Some("ü".repeat(200)) };
+        let report = Report { progress: 1.0, total: Some(2.0), message: Some(&"ü".repeat(200)) };
         assert_eq!(report.bar().chars().count(), 79);
     }
 }

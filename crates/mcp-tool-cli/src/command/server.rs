@@ -27,7 +27,7 @@ pub(crate) struct ServerOptions {
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     url: Option<String>,
     /// A header of every request to it; repeatable
-    #[arg(long, value_name = "NAME: VALUE", requires = "url")]
+    #[arg(long, value_name = "NAME: VALUE", conflicts_with_all = ["server", "config", "command"])]
     header: Vec<String>,
     /// A server over standard input and output, last on the line
     #[arg(last = true, value_name = "COMMAND")]
@@ -46,7 +46,7 @@ pub(crate) struct Server {
 
 /// How a server is reached.
 pub(crate) enum Reach {
-    Stdio { connector: StdioConnector, command: String },
+    Stdio { connector: Box<StdioConnector>, command: String },
     Http(Box<HttpConnector>),
 }
 
@@ -106,11 +106,13 @@ impl ServerOptions {
     fn given(self) -> Result<Option<Server>, Problem> {
         let reach = if let Some(url) = &self.url {
             http(url, &self.header)?
+        } else if !self.header.is_empty() {
+            return Err(Problem::new("--header is for a server that is given by --url"));
         } else {
             let mut command = self.command.into_iter();
             let Some(program) = command.next() else { return Ok(None) };
             let shown = program.to_string_lossy().into_owned();
-            Reach::Stdio { connector: StdioConnector::new(program).args(command), command: shown }
+            Reach::Stdio { connector: Box::new(StdioConnector::new(program).args(command)), command: shown }
         };
         let (tools, trust) = (ToolFilter::default(), Configured::Untrusted);
         Ok(Some(Server { name: None, tools, trust, timeout: None, reach }))
@@ -192,7 +194,7 @@ impl Server {
                     }
                     connector = connector.current_dir(cwd);
                 }
-                Reach::Stdio { connector, command }
+                Reach::Stdio { connector: Box::new(connector), command }
             }
         };
         Ok(Self {

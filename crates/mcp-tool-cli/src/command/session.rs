@@ -44,7 +44,7 @@ impl Session {
     /// A client of this server, which connects when it is first used.
     pub(crate) fn open(server: Server, policy: &PolicyOptions, trust: LiveTrust, log: Log) -> Self {
         let connector: Arc<dyn Connector> = match &server.reach {
-            Reach::Stdio { connector, .. } => Arc::new(connector.clone()),
+            Reach::Stdio { connector, .. } => Arc::new((**connector).clone()),
             Reach::Http(connector) => Arc::new((**connector).clone()),
         };
         let discovery = PagingDiscovery::new(Logged { connector, log: log.clone() });

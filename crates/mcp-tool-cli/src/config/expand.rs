@@ -28,9 +28,9 @@ pub(super) fn expand(text: &str, variable: &impl Fn(&str) -> Option<String>) -> 
         } else {
             let (name, after) = after.split_at(name_length(after));
             if name.is_empty() {
-                expanded.push('$')
+                expanded.push('$');
             } else {
-                expanded.push_str(&value(name)?)
+                expanded.push_str(&value(name)?);
             }
             rest = after;
         }
