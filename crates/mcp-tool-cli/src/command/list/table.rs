@@ -40,6 +40,9 @@ fn server(text: &mut String, name: &ToolName, known: &Known) {
     if !known.tools.is_empty() {
         let rows: Vec<_> = known.tools.iter().map(row).collect();
         columns(text, &rows);
+        if !known.trust.is_trusted_server_in_trusted_workspace() {
+            let _ = writeln!(text, "  what the hints lead to under trust: --trust-server --trust-workspace");
+        }
     }
     for tool in &known.set_aside {
         let name = tool.name.as_deref().unwrap_or("without a name");
