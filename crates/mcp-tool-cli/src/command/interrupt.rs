@@ -18,7 +18,7 @@ where
     W: Future<Output = Result<Exit, Problem>>,
 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let exit = runtime.block_on(async {
         let mut signals = Signals::listen()?;
         let token = CancellationToken::new();
         let interrupted = async {
@@ -32,7 +32,10 @@ where
             () = interrupted => Ok(Exit::Cancelled),
             exit = work(token.clone()) => exit,
         }
-    })
+    });
+    // Tasks are dropped all the same; only a name that is still being resolved is not waited for.
+    runtime.shutdown_background();
+    exit
 }
 
 struct Signals([Signal; 3]);

@@ -5,7 +5,7 @@ use std::{
     process::{Child, Stdio},
 };
 
-use mcp_tool_cli::fault_server::{Ending, Fault, Scenario, Startup};
+use mcp_tool_cli::fault_server::{Ending, Exit, Fault, Scenario, Startup};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -70,6 +70,20 @@ fn a_second_signal_ends_at_once_and_still_leaves_nothing() {
     let mut stderr = String::new();
     child.stderr.unwrap().read_to_string(&mut stderr).unwrap();
     assert!(stderr.starts_with("mcp-tool: cancelling; once more to end at once\n"), "{stderr}");
+}
+
+#[test]
+fn a_server_is_ended_in_order_after_a_call_and_after_a_cancelled_one() {
+    let bench = Bench::new();
+    assert_eq!(bench.run_on("call put", &put()).code, Some(0));
+    assert_eq!(bench.ledger.read().unwrap().exits(), [Exit::Eof]);
+
+    let bench = Bench::new();
+    let child = start(&bench, "call put", &put().on_call(1, Fault::Hang));
+    bench.wait(|record| record.executions().len() == 1);
+    send(&child, Signal::INT);
+    child.wait_with_output().unwrap();
+    assert_eq!(bench.ledger.read().unwrap().exits(), [Exit::Eof]);
 }
 
 #[test]
