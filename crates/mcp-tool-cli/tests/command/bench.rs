@@ -3,7 +3,7 @@ use std::{
     fs, io,
     io::Write,
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -74,7 +74,7 @@ impl Bench {
     }
 
     pub(crate) fn run<A: Into<OsString>>(&self, arguments: impl IntoIterator<Item = A>) -> Ran {
-        self.command(arguments).output().unwrap().into()
+        run(&mut self.command(arguments))
     }
 
     /// Runs words of a line, and then `-- COMMAND` for a server that plays the scenario.
@@ -163,11 +163,38 @@ impl Ran {
     }
 }
 
-impl From<Output> for Ran {
-    fn from(output: Output) -> Self {
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+/// Runs a command to its end.
+pub(crate) fn run(command: &mut Command) -> Ran {
+    finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+/// Waits for a command to end, reading what it says meanwhile. One that does not end is killed, and a
+/// failure.
+pub(crate) fn finish(mut child: Child) -> Ran {
+    let stdout = child.stdout.take().map(|stream| thread::spawn(|| io::read_to_string(stream)));
+    let stderr = child.stderr.take().map(|stream| thread::spawn(|| io::read_to_string(stream)));
+    let status = ended(&mut child);
+    let text = |reader: Option<thread::JoinHandle<io::Result<String>>>| {
+        reader.map(|reader| reader.join().unwrap().unwrap()).unwrap_or_default()
+    };
+    let ran =
+        Ran { code: status.and_then(|status| status.code()), stdout: text(stdout), stderr: text(stderr) };
+    assert!(status.is_some(), "it did not end: {ran:?}");
+    ran
+}
+
+/// The status of a command that has ended; none for one that had to be killed.
+pub(crate) fn ended(child: &mut Child) -> Option<ExitStatus> {
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until {
+        if let Some(status) = child.try_wait().unwrap() {
+            return Some(status);
+        }
+        thread::sleep(Duration::from_millis(2));
     }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    None
 }
 
 /// The usual tool.

@@ -5,7 +5,7 @@ use std::{io::Write, process::Stdio};
 use mcp_tool_cli::fault_server::{Scenario, ToolSpec};
 use serde_json::json;
 
-use crate::bench::{Bench, display, put};
+use crate::bench::{Bench, display, ended, put};
 
 fn append() -> Scenario {
     let schema =
@@ -145,7 +145,7 @@ fn arguments_come_from_a_file_from_standard_input_or_one_by_one_and_arrive_the_s
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(arguments.as_bytes()).unwrap();
-    assert!(child.wait().unwrap().success());
+    assert!(ended(&mut child).unwrap().success());
     let received = bench.ledger.received().unwrap();
     assert_eq!(received.len(), 4);
     assert!(received.iter().all(|call| call.arguments == received[0].arguments), "{received:?}");

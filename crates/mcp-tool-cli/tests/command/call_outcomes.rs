@@ -1,11 +1,13 @@
 //! The JSON, the exit code and what really ran, for every way in which a call can end.
 
+use std::process::Stdio;
+
 use mcp_tool_cli::fault_server::{
     Era, Fault, Http, HttpFault, Moment, PageFault, Response, Scenario, Sessions, Startup, Stray, ToolSpec,
 };
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, put, safe_put};
+use crate::bench::{Bench, Ran, finish, put, safe_put};
 
 const BOTH: &str = "--trust-server --trust-workspace";
 
@@ -269,19 +271,22 @@ fn the_decision_log_tells_each_step_in_order() {
 #[test]
 fn a_result_that_cannot_be_written_is_no_success() {
     if let Ok(full) = std::fs::File::options().write(true).open("/dev/full") {
-        let bench = Bench::new();
-        let output = bench.command(bench.line_on("call put", &put())).stdout(full).output().unwrap();
-        assert_eq!(output.status.code(), Some(1));
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(stderr.starts_with("mcp-tool: the result could not be written: "), "{stderr}");
+        let told = told_into(full.into());
+        assert_eq!(told.code, Some(1));
+        assert!(told.stderr.starts_with("mcp-tool: the result could not be written: "), "{told:?}");
     }
 }
 
 #[test]
 fn a_reader_that_has_left_is_no_failure() {
-    let bench = Bench::new();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let output = bench.command(bench.line_on("call put", &put())).stdout(writer).output().unwrap();
-    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+    let told = told_into(writer.into());
+    assert_eq!((told.code, &*told.stderr), (Some(0), ""));
+}
+
+fn told_into(stdout: Stdio) -> Ran {
+    let bench = Bench::new();
+    let mut command = bench.command(bench.line_on("call put", &put()));
+    finish(command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap())
 }

@@ -3,7 +3,7 @@
 use mcp_tool_cli::fault_server::{Fault, HttpFault, Moment};
 use serde_json::json;
 
-use crate::bench::{Bench, Ran, safe_put};
+use crate::bench::{Bench, Ran, run, safe_put};
 
 const CANARY: &str = "canary-7f3a";
 
@@ -26,8 +26,7 @@ fn a_lost_call_over_stdio_tells_nothing_of_arguments_environment_command_line_or
         json!({ "command": "/bin/sh", "args": args, "env": { "SECRET": "${FROM_OUTSIDE}" }, "trust": true });
     bench.configure(json!({ "it": entry }));
     let line = format!("call put -vv --output json --trust-workspace --arg key={CANARY} --server it");
-    let output = bench.command(line.split(' ')).env("FROM_OUTSIDE", CANARY).output().unwrap();
-    assert_silent(&output.into());
+    assert_silent(&run(bench.command(line.split(' ')).env("FROM_OUTSIDE", CANARY)));
     assert_eq!(bench.ledger.executions().unwrap()[0].key, CANARY, "the argument arrived");
 }
 

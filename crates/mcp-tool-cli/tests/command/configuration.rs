@@ -3,7 +3,7 @@
 use mcp_tool_cli::fault_server::{Fault, ToolSpec};
 use serde_json::json;
 
-use crate::bench::{Bench, display, put, safe_put};
+use crate::bench::{Bench, EXE, display, put, run, safe_put};
 
 #[test]
 fn a_server_is_called_by_its_name_in_the_users_configuration() {
@@ -22,7 +22,7 @@ fn without_xdg_config_home_the_configuration_is_in_dot_config() {
         let mut command = bench.command("call put --server it".split(' '));
         command.env_remove("XDG_CONFIG_HOME");
         config.map(|config| command.env("XDG_CONFIG_HOME", config));
-        assert!(command.output().unwrap().status.success());
+        assert_eq!(run(&mut command).code, Some(0));
     }
 }
 
@@ -32,9 +32,8 @@ fn variables_expand_when_the_server_is_used_and_one_that_is_not_set_is_named() {
     let mut entry = bench.entry(&put());
     entry["command"] = json!("${PROGRAM}");
     bench.configure(json!({ "it": entry }));
-    let output =
-        bench.command("call put --server it".split(' ')).env("PROGRAM", crate::bench::EXE).output().unwrap();
-    assert!(output.status.success());
+    let told = run(bench.command("call put --server it".split(' ')).env("PROGRAM", EXE));
+    assert_eq!(told.code, Some(0), "{told:?}");
     let file = bench.path("config/mcp-tool/mcp.json");
     bench.run("call put --server it".split(' ')).assert_problem(&format!(
         "{}:1:21: server `it`: `command` refers to the environment variable `PROGRAM`, which is not set",

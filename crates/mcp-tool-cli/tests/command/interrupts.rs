@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM: the call is cancelled, what is known is said, and nothing is left.
 
 use std::{
+    ffi::OsString,
     io::{BufRead, BufReader, Read},
     process::{Child, Stdio},
 };
@@ -9,7 +10,7 @@ use mcp_tool_cli::fault_server::{Ending, Exit, Fault, Scenario, Startup};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, put, safe_put};
+use crate::bench::{Bench, ended, finish, put, safe_put};
 
 fn start(bench: &Bench, line: &str, scenario: &Scenario) -> Child {
     let mut command = bench.command(bench.line_on(line, scenario));
@@ -34,7 +35,7 @@ fn a_signal_cancels_a_call_that_is_under_way_and_it_is_never_repeated() {
         let child = start(&bench, "call put --output json --trust-server --trust-workspace", &scenario);
         bench.wait(|record| record.executions().len() == 1);
         send(&child, signal);
-        let told = crate::bench::Ran::from(child.wait_with_output().unwrap());
+        let told = finish(child);
         assert_eq!((told.code, told.json()), (Some(130), cancelled("unknown", 1)), "{told:?}");
         assert!(told.stderr.contains("the tool may have run"), "{told:?}");
         assert_eq!(bench.starts_and_executions(), (1, 1));
@@ -48,7 +49,7 @@ fn a_signal_before_the_call_was_made_says_that_nothing_was_sent() {
     let child = start(&bench, "call put --output json", &put().startup(Startup::NeverAnswers));
     bench.wait(|record| record.starts().len() == 1);
     send(&child, Signal::INT);
-    let told = crate::bench::Ran::from(child.wait_with_output().unwrap());
+    let told = finish(child);
     assert_eq!((told.code, told.json()), (Some(130), cancelled("not_executed", 0)), "{told:?}");
     assert!(told.stderr.ends_with("the tool was not executed (cancelled): nothing was sent\n"), "{told:?}");
 }
@@ -56,9 +57,13 @@ fn a_signal_before_the_call_was_made_says_that_nothing_was_sent() {
 #[test]
 fn a_second_signal_ends_at_once_and_still_leaves_nothing() {
     let bench = Bench::new();
-    // It takes a while to end this one in order.
-    let scenario = put().on_call(1, Fault::Hang).ending(Ending::AtKill);
-    let mut child = start(&bench, "call put --output json", &scenario);
+    // In order it would be asked by SIGTERM, after a while, and would leave a note of that.
+    let asked = bench.path("asked");
+    let stay = format!("trap 'touch {}' TERM; \"$@\"; while :; do sleep 1; done", asked.display());
+    let words = ["call", "put", "--output", "json", "--", "sh", "-c", &stay, "sh"].map(OsString::from);
+    let server = bench.server(&put().on_call(1, Fault::Hang));
+    let mut command = bench.command(words.into_iter().chain(server));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     bench.wait(|record| record.executions().len() == 1);
     send(&child, Signal::INT);
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -66,7 +71,8 @@ fn a_second_signal_ends_at_once_and_still_leaves_nothing() {
     stdout.read_line(&mut json).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&json).unwrap(), cancelled("unknown", 1));
     send(&child, Signal::INT);
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(ended(&mut child).unwrap().code(), Some(130));
+    assert!(!asked.exists(), "it was ended in order");
     let mut stderr = String::new();
     child.stderr.unwrap().read_to_string(&mut stderr).unwrap();
     assert!(stderr.starts_with("mcp-tool: cancelling; once more to end at once\n"), "{stderr}");
@@ -82,7 +88,7 @@ fn a_server_is_ended_in_order_after_a_call_and_after_a_cancelled_one() {
     let child = start(&bench, "call put", &put().on_call(1, Fault::Hang));
     bench.wait(|record| record.executions().len() == 1);
     send(&child, Signal::INT);
-    child.wait_with_output().unwrap();
+    finish(child);
     assert_eq!(bench.ledger.read().unwrap().exits(), [Exit::Eof]);
 }
 
@@ -99,7 +105,7 @@ fn a_signal_ends_a_listing_too() {
     let child = start(&bench, "list --output json", &put().startup(Startup::NeverAnswers));
     bench.wait(|record| record.starts().len() == 1);
     send(&child, Signal::INT);
-    let told = crate::bench::Ran::from(child.wait_with_output().unwrap());
+    let told = finish(child);
     assert_eq!(told.code, Some(130), "{told:?}");
     assert_eq!(told.json()["servers"][0]["error"]["reason"], "cancelled");
 }

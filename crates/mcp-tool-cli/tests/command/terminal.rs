@@ -8,7 +8,7 @@ use rustix::{
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
 };
 
-use crate::bench::{Bench, put};
+use crate::bench::{Bench, ended, put};
 
 /// A terminal: what is written to the second end is read from the first.
 fn terminal() -> (File, OwnedFd) {
@@ -40,7 +40,7 @@ fn what_a_server_wrote_does_not_act_on_a_terminal_and_reaches_a_pipe_as_it_is() 
         let line = bench.line_on(&format!("call put --output {output}"), &scenario());
         let mut child = bench.command(line).stdout(end).stderr(Stdio::null()).spawn().unwrap();
         let shown = read(screen);
-        assert_eq!(child.wait().unwrap().code(), Some(1));
+        assert_eq!(ended(&mut child).unwrap().code(), Some(1));
         assert!(shown.contains("a\\u001b[31m\\u009b2J\\u202eb"), "{shown:?}");
         assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{shown:?}");
     }
@@ -57,7 +57,7 @@ fn an_error_of_the_servers_does_not_act_on_a_terminal_either() {
     let mut child = command.stdout(Stdio::null()).stderr(end).spawn().unwrap();
     drop(command);
     let shown = read(screen);
-    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_eq!(ended(&mut child).unwrap().code(), Some(1));
     let line = shown.split("\r\u{1b}[K").last().unwrap();
     assert_eq!(line, "mcp-tool: the server answered with error 1: a\\u001b[31m\\u009b2J\\u202eb\r\n");
 }
@@ -71,7 +71,7 @@ fn progress_shows_as_a_bar_on_a_terminal_and_nowhere_else() {
     let mut child = command.stdout(Stdio::piped()).stderr(end).spawn().unwrap();
     drop(command);
     let shown = read(screen);
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(ended(&mut child).unwrap().code(), Some(0));
     let lines: Vec<_> = shown.split("\r\u{1b}[K").collect();
     assert!(lines.contains(&"connecting"), "{lines:?}");
     assert!(lines.contains(&"[###############---------------]  50 %"), "{lines:?}");

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::symlink, process::Stdio};
 use mcp_tool_cli::fault_server::{Fault, When};
 use serde_json::json;
 
-use crate::bench::{Bench, display, safe_put};
+use crate::bench::{Bench, display, finish, safe_put};
 
 #[test]
 fn a_folder_is_trusted_from_add_to_remove_with_all_that_is_below_it() {
@@ -106,7 +106,7 @@ fn trust_that_is_withdrawn_while_a_call_is_under_way_is_gone_for_it() {
     bench.wait(|record| record.executions().len() == 1);
     bench.run(["trust", "remove"]);
     fs::write(trigger, "").unwrap();
-    let told = crate::bench::Ran::from(child.wait_with_output().unwrap());
+    let told = finish(child);
     assert_eq!((told.code, &told.json()["reason"]), (Some(4), &json!("workspace_untrusted")));
     assert_eq!(bench.starts_and_executions(), (1, 1));
 }
