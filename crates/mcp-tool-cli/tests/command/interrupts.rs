@@ -2,7 +2,6 @@
 
 use std::{
     ffi::OsString,
-    io::{BufRead, BufReader, Read},
     process::{Child, Stdio},
 };
 
@@ -10,7 +9,7 @@ use mcp_tool_cli::fault_server::{Ending, Exit, Fault, Scenario, Startup};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, ended, finish, put, safe_put};
+use crate::bench::{Bench, finish, put, safe_put};
 
 fn start(bench: &Bench, line: &str, scenario: &Scenario) -> Child {
     let mut command = bench.command(bench.line_on(line, scenario));
@@ -63,19 +62,15 @@ fn a_second_signal_ends_at_once_and_still_leaves_nothing() {
     let words = ["call", "put", "--output", "json", "--", "sh", "-c", &stay, "sh"].map(OsString::from);
     let server = bench.server(&put().on_call(1, Fault::Hang));
     let mut command = bench.command(words.into_iter().chain(server));
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     bench.wait(|record| record.executions().len() == 1);
     send(&child, Signal::INT);
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let mut json = String::new();
-    stdout.read_line(&mut json).unwrap();
-    assert_eq!(serde_json::from_str::<Value>(&json).unwrap(), cancelled("unknown", 1));
+    bench.wait(|record| record.cancellations().len() == 1);
     send(&child, Signal::INT);
-    assert_eq!(ended(&mut child).unwrap().code(), Some(130));
+    let told = finish(child);
+    assert_eq!(told.code, Some(130));
     assert!(!asked.exists(), "it was ended in order");
-    let mut stderr = String::new();
-    child.stderr.unwrap().read_to_string(&mut stderr).unwrap();
-    assert!(stderr.starts_with("mcp-tool: cancelling; once more to end at once\n"), "{stderr}");
+    assert!(told.stderr.starts_with("mcp-tool: cancelling; once more to end at once\n"), "{told:?}");
 }
 
 #[test]
