@@ -1,9 +1,11 @@
 use std::{
     ffi::OsString,
     fs, io,
-    io::Write,
+    io::{Read, Write},
+    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc::{Receiver, channel},
     thread,
     time::{Duration, Instant},
 };
@@ -207,23 +209,33 @@ pub(crate) fn safe_put() -> Scenario {
     Scenario::new().tool(ToolSpec::new("put").annotations(json!({ "idempotentHint": true })))
 }
 
-/// An HTTP server that gives every request the same response.
-pub(crate) fn page(status: &str, content_type: &str, body: &'static str) -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    thread::spawn(move || {
-        for connection in listener.incoming() {
-            let mut connection = connection.unwrap();
-            let mut request = [0; 64 * 1024];
-            let _ = io::Read::read(&mut connection, &mut request);
-            let _ = connection.write_all(format!("{head}{body}").as_bytes());
-        }
-    });
-    url
+/// An HTTP server that gives every request the same response, and tells what it was asked.
+pub(crate) struct Page {
+    pub(crate) url: String,
+    pub(crate) requests: Receiver<String>,
+}
+
+impl Page {
+    pub(crate) fn new(status: &str, content_type: &str, body: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        let (tell, requests) = channel();
+        thread::spawn(move || {
+            for connection in listener.incoming() {
+                let mut connection = connection.unwrap();
+                let mut request = vec![0; 64 * 1024];
+                let read = connection.read(&mut request).unwrap_or(0);
+                request.truncate(read);
+                let _ = tell.send(String::from_utf8(request).unwrap());
+                let _ = connection.write_all(format!("{head}{body}").as_bytes());
+            }
+        });
+        Self { url, requests }
+    }
 }
 
 /// Waits until no process with this id runs; one that nobody has reaped yet does not run.

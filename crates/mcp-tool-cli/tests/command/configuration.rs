@@ -3,7 +3,7 @@
 use mcp_tool_cli::fault_server::{Fault, ToolSpec};
 use serde_json::json;
 
-use crate::bench::{Bench, EXE, display, put, run, safe_put};
+use crate::bench::{Bench, EXE, PATIENCE, Page, display, put, run, safe_put};
 
 #[test]
 fn a_server_is_called_by_its_name_in_the_users_configuration() {
@@ -59,6 +59,36 @@ fn a_file_that_is_named_needs_no_trust_and_its_server_is_trusted_if_it_says_so()
     bench.configure(json!({ "it": entry }));
     let told = bench.run("call put --output json --trust-workspace --server it".split(' '));
     assert_eq!((told.code, &told.json()["replays"]), (Some(0), &json!(1)));
+}
+
+#[test]
+fn a_server_gets_the_environment_and_the_folder_of_its_entry() {
+    let bench = Bench::new();
+    let mut entry = bench.entry(&put());
+    let mut args =
+        vec![json!("-c"), json!("echo \"$$A $$PWD\" > $OUT; exec \"$$0\" \"$$@\""), entry["command"].clone()];
+    args.extend(entry["args"].as_array().unwrap().clone());
+    entry = json!({ "command": "sh", "args": args, "env": { "A": "a $A" }, "cwd": "$HOME" });
+    bench.configure(json!({ "it": entry }));
+    let out = bench.path("out");
+    let told = run(bench.command("call put --server it".split(' ')).env("A", "b").env("OUT", &out));
+    assert_eq!(told.code, Some(0), "{told:?}");
+    let home = bench.path("home").canonicalize().unwrap();
+    assert_eq!(std::fs::read_to_string(out).unwrap(), format!("a b {}\n", display(&home)));
+}
+
+#[test]
+fn headers_reach_the_server_whether_given_or_configured() {
+    let page = Page::new("500 Internal Server Error", "text/plain", "no");
+    let bench = Bench::new();
+    bench.configure(json!({ "it": { "httpUrl": page.url, "url": "http://other.invalid/", "headers": { "X-One": "a $TOKEN" } } }));
+    run(bench.command("call put --server it".split(' ')).env("TOKEN", "b"));
+    assert!(page.requests.recv_timeout(PATIENCE).unwrap().contains("\r\nx-one: a b\r\n"));
+
+    let page = Page::new("500 Internal Server Error", "text/plain", "no");
+    bench.run(["call", "put", "--url", &page.url, "--header", "X-One: 1", "--header", "X-Two:2"]);
+    let request = page.requests.recv_timeout(PATIENCE).unwrap();
+    assert!(request.contains("\r\nx-one: 1\r\n") && request.contains("\r\nx-two: 2\r\n"), "{request}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use mcp_tool_cli::fault_server::{Http, Response, Startup};
 
-use crate::bench::{Bench, Ran, page, put};
+use crate::bench::{Bench, Page, Ran, put};
 
 fn shell(bench: &Bench, options: &str, script: &str) -> Ran {
     let line = format!("call put --output json {options} -- sh -c").replace("  ", " ");
@@ -74,13 +74,13 @@ fn a_page_is_no_server() {
     let no_path = "the server answered with an HTTP error (status 500): check that the path of the URL is that of its \
                    MCP endpoint";
     let rows = [
-        (page("200 OK", "text/html", html), no_page),
-        (page("404 Not Found", "text/html", html), no_page),
-        (page("500 Internal Server Error", "text/html", html), no_path),
-        (page("401 Unauthorized", "text/plain", "who are you?"), no_page),
+        (Page::new("200 OK", "text/html", html), no_page),
+        (Page::new("404 Not Found", "text/html", html), no_page),
+        (Page::new("500 Internal Server Error", "text/html", html), no_path),
+        (Page::new("401 Unauthorized", "text/plain", "who are you?"), no_page),
     ];
-    for (url, line) in rows {
-        let told = Bench::new().run(["call", "put", "--output", "json", "--url", &url]);
+    for (page, line) in rows {
+        let told = Bench::new().run(["call", "put", "--output", "json", "--url", &page.url]);
         assert_not_made(&told, "unavailable", line);
     }
 }
