@@ -5,8 +5,9 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Licences that ask for no more than notice.
-const ACCEPTED: [&str; 9] = [
+const ACCEPTED: [&str; 10] = [
     "MIT",
+    "MIT-0",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "BSD-2-Clause",

@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod config;
 pub mod demo;
 pub mod fault_server;
+pub mod trusted_folders;

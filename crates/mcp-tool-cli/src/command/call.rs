@@ -1,0 +1,205 @@
+//! `mcp-tool call`.
+
+mod input;
+mod report;
+mod text;
+
+use std::{sync::Arc, time::Duration};
+
+use clap::Args;
+use mcp_tool::{
+    CancellationToken, Reason, ToolCall, ToolHandle,
+    mcp_discovery::{Quarantined, ToolName},
+    mcp_transport::{DEFAULT_DEADLINE, DEFAULT_IDLE_TIMEOUT},
+    rmcp::model::JsonObject,
+};
+use mcp_tool_cli::config::ToolFilter;
+
+use self::{
+    input::InputOptions,
+    report::{Ended, Report},
+};
+use super::{
+    duration,
+    exit::Exit,
+    interrupt::until_interrupted,
+    log::{Log, Verbosity},
+    nearest,
+    output::Format,
+    policy::PolicyOptions,
+    problem::Problem,
+    progress::Progress,
+    schema::{self, Fit},
+    screen::Screen,
+    server::{Server, ServerOptions},
+    session::{Listing, Session, Unlisted},
+};
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// The tool's exact name
+    tool: String,
+    #[command(flatten)]
+    input: InputOptions,
+    /// The time for the whole call: connecting, all attempts and reconnecting. Default: the `timeout` of a
+    /// configured server, else 600s
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    timeout: Option<Duration>,
+    /// How long an attempt may go without an answer and without progress. Default: 300s
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    idle_timeout: Option<Duration>,
+    /// What standard output carries: the content of the result, or one JSON object for every outcome
+    #[arg(long, value_enum, default_value_t)]
+    output: Format,
+    /// Tell the decisions on standard error, twice for more; no content in either
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    verbose: u8,
+    #[command(flatten, next_help_heading = "Safety")]
+    policy: PolicyOptions,
+    #[command(flatten)]
+    server: ServerOptions,
+}
+
+const EXAMPLES: &str = "\
+Exit codes: 0 completed, 1 completed with an error, 2 usage or configuration, 3 not executed (safe to run
+again), 4 outcome unknown (verify before running again), 130 cancelled.
+
+Examples:
+  mcp-tool call echo --arg message=hi -- npx -y @modelcontextprotocol/server-everything
+  mcp-tool call write_file --args '{\"path\": \"a.txt\", \"content\": \"hello\"}' --output json --server files
+  mcp-tool call search --args-file - --url https://example.com/mcp --header 'Authorization: Bearer …'";
+
+pub(crate) fn run(options: Options) -> Exit {
+    let screen = Arc::new(Screen::stderr());
+    Invocation::prepare(options, screen.clone())
+        .and_then(|invocation| until_interrupted(&screen, |token| invocation.make(token)))
+        .unwrap_or_else(|problem| problem.tell())
+}
+
+/// One call, ready to be made.
+struct Invocation {
+    tool: String,
+    arguments: JsonObject,
+    timeout: Duration,
+    idle_timeout: Duration,
+    output: Format,
+    policy: PolicyOptions,
+    server: Server,
+    screen: Arc<Screen>,
+    log: Log,
+}
+
+impl Invocation {
+    fn prepare(options: Options, screen: Arc<Screen>) -> Result<Self, Problem> {
+        let arguments = options.input.read()?;
+        let server = options.server.one()?;
+        Ok(Self {
+            tool: options.tool,
+            arguments,
+            timeout: options.timeout.or(server.timeout).unwrap_or(DEFAULT_DEADLINE),
+            idle_timeout: options.idle_timeout.unwrap_or(DEFAULT_IDLE_TIMEOUT),
+            output: options.output,
+            policy: options.policy,
+            server,
+            log: Log::new(screen.clone(), Verbosity::of(options.verbose)),
+            screen,
+        })
+    }
+
+    async fn make(self, token: CancellationToken) -> Result<Exit, Problem> {
+        let progress = Progress::new();
+        let call = ToolCall::new(self.tool)
+            .with_arguments(self.arguments)
+            .with_deadline(self.timeout)
+            .with_idle_timeout(self.idle_timeout)
+            .with_cancellation(token.clone())
+            .with_progress(progress.listener())
+            .started();
+        let (trust, allowed) = (self.policy.trust(self.server.trust), self.server.tools.clone());
+        let session = Session::open(self.server, &self.policy, trust, self.log.clone());
+        let invocation = invoke(&session, call, &token, &allowed, &progress, &self.log);
+        let ended = progress.shown_on(&self.screen, invocation).await;
+        let exit = ended.map(|ended| Report::new(&ended).tell(self.output, &self.screen));
+        session.close().await;
+        exit
+    }
+}
+
+/// Finds the tool, compares the arguments with it, then calls it as it was found.
+async fn invoke(
+    session: &Session,
+    call: ToolCall,
+    token: &CancellationToken,
+    allowed: &ToolFilter,
+    progress: &Progress,
+    log: &Log,
+) -> Result<Ended, Problem> {
+    let listing = match session.list(call.deadline(), token).await {
+        Ok(listing) => listing,
+        Err(unlisted) => return not_made(unlisted),
+    };
+    let tool = find(&listing, call.name(), allowed)?;
+    let arguments = call.arguments().cloned().unwrap_or_default();
+    match schema::compare(&tool.definition().definition().input_schema, &arguments) {
+        Fit::Fits => {}
+        Fit::NoSchema => {
+            log.decision("the arguments are not checked: the tool's input schema is no JSON Schema");
+        }
+        Fit::Misfit(why) => {
+            return Err(Problem::new(format!(
+                "the arguments do not fit the input schema of `{}`: {why}",
+                ToolName::from(tool.name())
+            )));
+        }
+    }
+    progress.is("waiting for the answer");
+    Ok(match tool.call(call).await {
+        Ok(answer) => Ended::Answered(answer),
+        Err(error) => {
+            let line = match (error.reason(), error.transport_error()) {
+                (Reason::Unavailable, Some(cause)) => {
+                    format!("{error}; {}", session.explained(&cause.clone().into()))
+                }
+                _ => error.to_string(),
+            };
+            Ended::Failed(error, line)
+        }
+    })
+}
+
+fn not_made(unlisted: Unlisted) -> Result<Ended, Problem> {
+    Ok(match unlisted {
+        Unlisted::Problem(problem) => return Err(problem),
+        Unlisted::Unreached(_, line) => Ended::NotMade(Reason::Unavailable, line),
+        Unlisted::Cancelled => Ended::NotMade(Reason::Cancelled, "nothing was sent".into()),
+        Unlisted::DeadlinePassed => Ended::NotMade(
+            Reason::Deadline,
+            "within its time the server has not completed its handshake and listed its tools".into(),
+        ),
+    })
+}
+
+fn find<'a>(listing: &'a Listing, name: &str, allowed: &ToolFilter) -> Result<&'a ToolHandle, Problem> {
+    let shown = ToolName::from(name);
+    if !allowed.allows(name) {
+        return Err(Problem::new(format!(
+            "`{shown}` is left out by `includeTools` or `excludeTools` of the server's configuration"
+        )));
+    }
+    if let Some(tool) = listing.tools.iter().find(|tool| tool.name() == name) {
+        return Ok(tool);
+    }
+    let named = |quarantined: &&Quarantined| quarantined.name().is_some_and(|found| found.as_str() == name);
+    if let Some(quarantined) = listing.catalog.quarantined().iter().find(named) {
+        return Err(Problem::new(format!(
+            "the server lists `{shown}` in a way that it cannot be called: {}",
+            quarantined.reason().code()
+        )));
+    }
+    let known = listing.tools.iter().map(ToolHandle::name).filter(|name| allowed.allows(name));
+    let meant = nearest::suggestion(name, known);
+    Err(Problem::new(format!(
+        "the server has no tool `{shown}`{meant}: `mcp-tool list` shows those that it has"
+    )))
+}

@@ -1,0 +1,61 @@
+use std::{future::Future, io};
+
+use mcp_tool::CancellationToken;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::{exit::Exit, problem::Problem, screen::Screen};
+
+/// Runs a command's work on a runtime of its own, and ends it when somebody asks for that.
+///
+/// The first signal (Ctrl-C, SIGTERM, SIGHUP) cancels the token: the work ends soon, says what is known
+/// and closes what it opened. A second one ends the work where it stands. Either way no server outlives
+/// this: the runtime kills, as it goes down, whoever is left.
+pub(crate) fn until_interrupted<W>(
+    screen: &Screen,
+    work: impl FnOnce(CancellationToken) -> W,
+) -> Result<Exit, Problem>
+where
+    W: Future<Output = Result<Exit, Problem>>,
+{
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let exit = runtime.block_on(async {
+        let mut signals = Signals::listen()?;
+        let token = CancellationToken::new();
+        let interrupted = async {
+            signals.next().await;
+            token.cancel();
+            screen.line("cancelling; once more to end at once");
+            signals.next().await;
+        };
+        tokio::select! {
+            biased;
+            () = interrupted => Ok(Exit::Cancelled),
+            exit = work(token.clone()) => exit,
+        }
+    });
+    // Tasks are dropped all the same; only a name that is still being resolved is not waited for.
+    runtime.shutdown_background();
+    exit
+}
+
+struct Signals([Signal; 3]);
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        let listen = |kind| signal(kind);
+        Ok(Self([
+            listen(SignalKind::interrupt())?,
+            listen(SignalKind::terminate())?,
+            listen(SignalKind::hangup())?,
+        ]))
+    }
+
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! `mcp-tool list`.
+
+mod table;
+mod view;
+
+use std::{sync::Arc, time::Duration};
+
+use clap::Args;
+use mcp_tool::CancellationToken;
+use tokio::{task::JoinSet, time::Instant};
+
+use self::view::{Failure, ServerView};
+use super::{
+    duration,
+    exit::Exit,
+    interrupt::until_interrupted,
+    log::{Log, Verbosity},
+    output::{self, Format},
+    policy::PolicyOptions,
+    screen::Screen,
+    server::{Listed, Server, ServerOptions},
+    session::Session,
+};
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// The time for each server to be reached and listed
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "60s")]
+    timeout: Duration,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t)]
+    output: Format,
+    /// Tell the connections on standard error, twice for more
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    verbose: u8,
+    #[command(flatten, next_help_heading = "Safety")]
+    policy: PolicyOptions,
+    #[command(flatten)]
+    server: ServerOptions,
+}
+
+const EXAMPLES: &str = "\
+Without a server, every server of the configuration is listed.
+
+Exit codes: 0 all were listed, 2 usage or configuration, 3 a server could not be listed, 130 cancelled.
+
+Examples:
+  mcp-tool list
+  mcp-tool list --server files --trust-server --trust-workspace
+  mcp-tool list --output json -- npx -y @modelcontextprotocol/server-everything";
+
+pub(crate) fn run(options: Options) -> Exit {
+    let screen = Arc::new(Screen::stderr());
+    let Options { timeout, output, verbose, policy, server } = options;
+    let log = Log::new(screen.clone(), Verbosity::of(verbose));
+    server
+        .one_or_all(&screen)
+        .and_then(|servers| {
+            until_interrupted(&screen, |token| async move {
+                let views = look(servers, timeout, &policy, &log, &token).await;
+                let text = match output {
+                    Format::Text => table::of(&views),
+                    Format::Json => format!("{}\n", view::json(&views)),
+                };
+                output::write(&text)?;
+                Ok(exit(&views))
+            })
+        })
+        .unwrap_or_else(|problem| problem.tell())
+}
+
+/// Looks at all servers at once, and tells them in their order.
+async fn look(
+    servers: Vec<Listed>,
+    timeout: Duration,
+    policy: &PolicyOptions,
+    log: &Log,
+    token: &CancellationToken,
+) -> Vec<ServerView> {
+    let until = Instant::now() + timeout;
+    let several = servers.len() > 1;
+    let mut looking = JoinSet::new();
+    let mut views: Vec<Option<ServerView>> = Vec::new();
+    for (place, Listed { name, server }) in servers.into_iter().enumerate() {
+        views.push(None);
+        let log = if several { log.about(&name) } else { log.clone() };
+        let (policy, token) = (policy.clone(), token.clone());
+        looking.spawn(async move {
+            let view = match server {
+                Ok(server) => look_at(name, server, until, &policy, log, &token).await,
+                Err(problem) => ServerView::failed(name, Failure::Problem(problem)),
+            };
+            (place, view)
+        });
+    }
+    while let Some(looked) = looking.join_next().await {
+        if let Ok((place, view)) = looked {
+            views[place] = Some(view);
+        }
+    }
+    views.into_iter().flatten().collect()
+}
+
+async fn look_at(
+    name: String,
+    server: Server,
+    until: Instant,
+    policy: &PolicyOptions,
+    log: Log,
+    token: &CancellationToken,
+) -> ServerView {
+    let trust = policy.trust(server.trust);
+    let (now, allowed) = (trust.now(), server.tools.clone());
+    let session = Session::open(server, policy, trust, log);
+    let view = match session.list(until, token).await {
+        Ok(listing) => ServerView::listed(name, &listing, now, &allowed, &policy.policy()),
+        Err(unlisted) => ServerView::failed(name, unlisted.into()),
+    };
+    session.close().await;
+    view
+}
+
+/// A server that failed does not hide the others, but shows here.
+fn exit(views: &[ServerView]) -> Exit {
+    let exits = views.iter().filter_map(ServerView::failure).map(|failure| match failure {
+        Failure::Problem(_) => Exit::Problem,
+        Failure::Unlisted { .. } => Exit::NotExecuted,
+        Failure::Cancelled => Exit::Cancelled,
+    });
+    // The one with the highest number says the most.
+    exits.max_by_key(|exit| *exit as u8).unwrap_or(Exit::Completed)
+}

@@ -1,0 +1,30 @@
+use std::io::{self, IsTerminal, Write};
+
+use clap::ValueEnum;
+
+use super::screen::visible;
+
+/// What standard output carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Text for a person.
+    #[default]
+    Text,
+    /// JSON for a program.
+    Json,
+}
+
+/// Writes to standard output: into a pipe or a file as it is, on a terminal so that nothing of it can act.
+/// A reader that has left wanted no more, which is no error.
+pub(crate) fn write(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    let written = if stdout.is_terminal() {
+        stdout.write_all(visible(text).as_bytes())
+    } else {
+        stdout.write_all(text.as_bytes())
+    };
+    match written.and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}

@@ -1,0 +1,104 @@
+use std::sync::Arc;
+
+use mcp_tool::{
+    CancellationToken, Catalog, Client, Connector, DiscoveryError, PagingDiscovery, ToolHandle,
+    mcp_transport::ErrorKind,
+};
+use tokio::time::{Instant, sleep_until};
+
+use super::{
+    explain,
+    log::{Log, Logged},
+    policy::{LiveTrust, PolicyOptions},
+    problem::Problem,
+    server::{Reach, Server},
+};
+
+/// The client of one server.
+pub(crate) struct Session {
+    pub(crate) client: Client,
+    reach: Reach,
+    discovery: PagingDiscovery<Logged<Arc<dyn Connector>>>,
+    log: Log,
+}
+
+/// What a server lists.
+pub(crate) struct Listing {
+    pub(crate) tools: Vec<ToolHandle>,
+    pub(crate) catalog: Arc<Catalog>,
+}
+
+/// Why there is no listing. Nothing was called.
+pub(crate) enum Unlisted {
+    /// The configuration is wrong.
+    Problem(Problem),
+    /// The server could not be used, for this reason, as a person reads it.
+    Unreached(DiscoveryError, String),
+    /// The caller gave up.
+    Cancelled,
+    /// The time was over.
+    DeadlinePassed,
+}
+
+impl Session {
+    /// A client of this server, which connects when it is first used.
+    pub(crate) fn open(server: Server, policy: &PolicyOptions, trust: LiveTrust, log: Log) -> Self {
+        let connector: Arc<dyn Connector> = match &server.reach {
+            Reach::Stdio { connector, .. } => Arc::new((**connector).clone()),
+            Reach::Http(connector) => Arc::new((**connector).clone()),
+        };
+        let discovery = PagingDiscovery::new(Logged { connector, log: log.clone() });
+        let client = Client::with_discovery(server.name.as_deref().unwrap_or("server"), discovery.clone())
+            .policy(policy.policy())
+            .trust(trust)
+            .observer(log.clone())
+            .build();
+        Self { client, reach: server.reach, discovery, log }
+    }
+
+    /// Connects and lists, until then and unless cancelled.
+    pub(crate) async fn list(&self, until: Instant, token: &CancellationToken) -> Result<Listing, Unlisted> {
+        let listing = async {
+            let tools = self.client.tools().await?;
+            Ok(Listing { tools, catalog: self.client.catalog().await? })
+        };
+        tokio::select! {
+            biased;
+            listing = listing => listing.map_err(|error| self.unlisted(error)),
+            () = token.cancelled() => Err(Unlisted::Cancelled),
+            () = sleep_until(until) => Err(Unlisted::DeadlinePassed),
+        }
+    }
+
+    fn unlisted(&self, error: DiscoveryError) -> Unlisted {
+        let kind = error.transport_error().map(mcp_tool::TransportError::kind);
+        match &self.reach {
+            Reach::Stdio { command, .. } if kind == Some(ErrorKind::CommandNotFound) => {
+                return Unlisted::Problem(Problem::new(format!(
+                    "the server's command `{command}` does not exist or may not be run: install it, or correct \
+                     its path"
+                )));
+            }
+            // An operator who asks needs them; they are the server's own and may hold secrets.
+            Reach::Stdio { connector, .. } => {
+                for line in explain::last_lines(&connector.stderr_tail()) {
+                    self.log.decision(&format!("the server wrote: {line}"));
+                }
+            }
+            Reach::Http(_) => {}
+        }
+        let line = self.explained(&error);
+        Unlisted::Unreached(error, line)
+    }
+
+    /// Why the server could not be used, and what to do.
+    pub(crate) fn explained(&self, error: &DiscoveryError) -> String {
+        explain::unavailable(error, &self.reach)
+    }
+
+    /// Ends the connection and, on stdio, the server.
+    pub(crate) async fn close(self) {
+        drop(self.client);
+        self.discovery.close().await;
+    }
+}

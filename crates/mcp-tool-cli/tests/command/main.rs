@@ -1,0 +1,12 @@
+//! The command as its user runs it, against servers that fail on demand.
+
+mod bench;
+mod call_input;
+mod call_outcomes;
+mod call_secrets;
+mod configuration;
+mod interrupts;
+mod list;
+mod servers;
+mod terminal;
+mod trust;
