@@ -126,6 +126,23 @@ async fn a_session_that_a_restart_has_ended_is_replaced_for_the_call_or_the_one_
     }
 }
 
+#[tokio::test]
+async fn a_session_whose_loss_is_told_as_an_answer_to_each_request_is_replaced_all_the_same() {
+    let http = Http::new().sessions(Sessions::BadRequestAnswered);
+    let server = Server::start(&serving().http(http).on_call(1, Fault::DieAfterAnswer)).await;
+    let host = Host::of(&server);
+    host.call("drop", "before").await.unwrap();
+    server.wait_for(|record| record.ports().len() == 2).await;
+    // An answer is an answer. But its status is a reason to ask whether the session is still there.
+    let answer = host.call("drop", "lost").await.unwrap();
+    assert!(answer.reply.is_error() && answer.attempts == 1);
+    server.wait_for(|record| turned_away(record).contains(&"tools/list".to_owned())).await;
+    host.call("drop", "next").await.unwrap().reply.result().unwrap();
+    let record = server.record();
+    assert_eq!((sessions(&record), runs(&record, "lost"), runs(&record, "next")), (2, 0, 1));
+    server.stop().await;
+}
+
 /// A server whose first call waits for a file, and whose second finds its session lost.
 async fn with_one_in_flight(first: impl FnOnce(When) -> Fault) -> (Server, Host) {
     let folder = tempfile::tempdir().unwrap();

@@ -100,7 +100,6 @@ fn first(row: Row) -> First {
         Fault::ResetAfterCommit
         | Fault::JsonCut
         | Fault::SseCut
-        | Fault::NotText
         | Fault::SseEnds
         | Fault::ResumedEmpty
         | Fault::ResumedNowhere
@@ -131,6 +130,7 @@ fn first(row: Row) -> First {
         | Fault::NoContent
         | Fault::Html
         | Fault::NoRpc
+        | Fault::NotText
         | Fault::WrongId
         | Fault::NoToolResult => over(1, "invalid_reply"),
         Fault::ReplyOverTheLimit | Fault::EventOverTheLimit => over(1, "reply_too_large"),

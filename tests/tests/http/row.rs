@@ -121,14 +121,13 @@ impl Fault {
         Self::LargeReply,
         Self::LargeEvent,
     ];
-    pub(crate) const LOST: [Self; 10] = [
+    pub(crate) const LOST: [Self; 9] = [
         Self::ResetBeforeCommit,
         Self::ResetAfterCommit,
         Self::DieBeforeCommit,
         Self::DieAfterCommit,
         Self::JsonCut,
         Self::SseCut,
-        Self::NotText,
         Self::SseEnds,
         Self::ResumedEmpty,
         Self::ResumedNowhere,
@@ -149,11 +148,12 @@ impl Fault {
         Self::RedirectAfterCommit,
         Self::Found,
     ];
-    pub(crate) const UNUSABLE: [Self; 8] = [
+    pub(crate) const UNUSABLE: [Self; 9] = [
         Self::Accepted,
         Self::NoContent,
         Self::Html,
         Self::NoRpc,
+        Self::NotText,
         Self::WrongId,
         Self::NoToolResult,
         Self::ReplyOverTheLimit,

@@ -25,7 +25,7 @@ use super::{
 };
 use exchange::Exchange;
 use request::Request;
-use serde_json::Value;
+use serde_json::{Value, json};
 use socket::{Acceptor, Socket};
 use std::{
     collections::HashSet,
@@ -171,7 +171,8 @@ impl Front {
             };
             if needs_session && let Some(response) = self.foreign(request) {
                 protocol.turn_away(&message)?;
-                return self.respond(&response, &socket);
+                response.write(&socket, &json!({"id": message.id}))?;
+                return Ok(Connection::Kept);
             }
             let id = message.id.clone().filter(|_| method.is_some());
             let session = if initializes && protocol.speaks_legacy() { self.new_session() } else { None };
@@ -293,6 +294,9 @@ impl Front {
             (Sessions::Stateless, _) => None,
             (_, Some(session)) if self.open().sessions.contains(session) => None,
             (Sessions::NotFound, Some(_)) => Some(refusal(404, -32001, "session not found")),
+            (Sessions::BadRequestAnswered, Some(_)) => {
+                Some(Response::new(400).rpc_error(-32000, "bad request: no valid session"))
+            }
             (Sessions::BadRequest, Some(_)) | (_, None) => {
                 Some(refusal(400, -32000, "bad request: no valid session"))
             }

@@ -81,6 +81,11 @@ impl AnswerStream {
                     self.tap.arrive(Err(TransportError::reply_too_large()));
                     return None;
                 }
+                // What came can be read no further; that it was cut is another matter.
+                Some(Err(error)) if !matches!(error, SseError::Body(_)) => {
+                    self.tap.arrive(Err(TransportError::invalid_reply("not an event stream")));
+                    return None;
+                }
                 // Cut or ended without the answer.
                 Some(Err(_)) | None => {
                     let Some(events) = self.resume().await else {

@@ -8,7 +8,7 @@ use http::{
 };
 use reqwest::{Body, StatusCode};
 use rmcp::{
-    model::ClientJsonRpcMessage,
+    model::{ClientJsonRpcMessage, ErrorCode, JsonRpcError},
     transport::{
         common::http_header::{EVENT_STREAM_MIME_TYPE, HEADER_SESSION_ID, JSON_MIME_TYPE},
         streamable_http_client::{
@@ -25,7 +25,7 @@ use super::{
     response::{is_of, read, send_error, status_error},
 };
 use crate::{
-    TransportError,
+    Event, TransportError,
     request::{Outgoing, Requests, Sorted, Tap, nothing_for},
 };
 
@@ -173,10 +173,18 @@ impl HttpClient {
             Err(_) if !status.is_success() => return Err(told(&tap, unusable())),
             Err(error) => return Err(told(&tap, error)),
         };
+        let may_be_lost = in_session && status.is_client_error();
+        if may_be_lost && tap.call.is_none() && !says_method_not_found(&body) {
+            return Err(told(&tap, unusable()));
+        }
         match self.sort(&body) {
             // An answer to another request leaves this one without.
             Sorted::Delivered(_) if !tap.has_arrived() => Err(told(&tap, unusable())),
             Sorted::Delivered(id) => {
+                if may_be_lost {
+                    // Some servers tell of a lost session like that. Whoever lists again finds out.
+                    self.0.requests.events().send(Event::ToolsChanged);
+                }
                 // A listing goes on to rmcp, which reads the headers that calls need from it.
                 let listing = if tap.call.is_none() { serde_json::from_slice(&body).ok() } else { None };
                 Ok(StreamableHttpPostResponse::Json(listing.unwrap_or_else(|| nothing_for(id)), None))
@@ -204,6 +212,12 @@ impl HttpClient {
         });
         observed.boxed()
     }
+}
+
+/// A server without tools, which is no lost session.
+fn says_method_not_found(body: &[u8]) -> bool {
+    let error = serde_json::from_slice::<JsonRpcError>(body);
+    error.is_ok_and(|error| error.error.code == ErrorCode::METHOD_NOT_FOUND)
 }
 
 /// Tells the call what ended it, and rmcp only that it has ended.

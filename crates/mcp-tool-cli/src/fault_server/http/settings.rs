@@ -90,6 +90,8 @@ pub enum Sessions {
     NotFound,
     /// The same, but another session gets 400, too.
     BadRequest,
+    /// The same, with a JSON-RPC error that answers the very request.
+    BadRequestAnswered,
     /// There are none, and what a client sends is not looked at.
     Stateless,
 }
