@@ -21,6 +21,10 @@ fn not_connected(error: &TransportError, reach: &Reach) -> String {
         (ErrorKind::Connect, Reach::Http(_)) => {
             "the server cannot be reached: see that it is running, and check host and port of its URL".into()
         }
+        (ErrorKind::Tls, _) => format!(
+            "{error}: check the scheme, host and port of its URL; SSL_CERT_FILE may name a file with further \
+             certificate authorities"
+        ),
         (ErrorKind::ConnectTimeout, _) => format!("{error}: it is stuck, or it is no MCP server"),
         (ErrorKind::Handshake, Reach::Stdio { .. }) => {
             format!("{error}: check that the command is an MCP server that uses standard input and output")

@@ -1,5 +1,8 @@
 //! Servers that are none: one clear line, exit code 3, and nothing left running.
 
+#[cfg(feature = "rustls")]
+use std::io::Write;
+
 use mcp_tool_cli::fault_server::{Http, Response, Startup};
 
 use crate::bench::{Bench, Page, Ran, put};
@@ -92,6 +95,22 @@ fn a_port_where_nobody_listens_is_no_server() {
     drop(free);
     let told = Bench::new().run(["call", "put", "--output", "json", "--url", &url]);
     let line = "the server cannot be reached: see that it is running, and check host and port of its URL";
+    assert_not_made(&told, "unavailable", line);
+}
+
+#[test]
+#[cfg(feature = "rustls")]
+fn a_port_that_speaks_no_tls_is_told_from_one_where_nobody_listens() {
+    let plain = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/mcp", plain.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for socket in plain.incoming() {
+            socket.unwrap().write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+        }
+    });
+    let told = Bench::new().run(["call", "put", "--output", "json", "--url", &url]);
+    let line = "the server's certificate is not accepted, or it does not speak TLS: check the scheme, host and port of \
+                its URL; SSL_CERT_FILE may name a file with further certificate authorities";
     assert_not_made(&told, "unavailable", line);
 }
 
