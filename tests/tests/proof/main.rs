@@ -7,4 +7,5 @@ mod bench;
 mod cut;
 mod fence;
 mod losses;
+mod tcp;
 mod unread;

@@ -140,6 +140,7 @@ impl HttpClient {
         response: reqwest::Response,
         address: Address,
     ) -> Result<StreamableHttpPostResponse, Failure> {
+        tap.rule_out_proof();
         let status = response.status();
         let in_session = address.session.is_some();
         if status == StatusCode::NOT_FOUND && in_session {

@@ -10,11 +10,10 @@ use std::{
 
 use async_trait::async_trait;
 use rmcp::{ClientHandler, model::ClientConfig, service::ClientLifecycleMode};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use super::{
     connection::{Bounds, StdioTransport, open},
-    process_group::ProcessGroup,
+    process::ProcessGroup,
     sink::Sink,
     stderr::StderrTail,
     supervisor::Supervisor,
@@ -216,10 +215,6 @@ impl<H: ClientHandler + Clone> StdioConnector<H> {
     /// Whatever was started has been ended.
     pub async fn start(&self) -> Result<StdioTransport, TransportError> {
         let (group, (stdin, stdout, stderr)) = ProcessGroup::start(self.command()).map_err(spawn_error)?;
-        let pipes = || -> io::Result<_> {
-            Ok((ChildStdin::from_std(stdin)?, ChildStdout::from_std(stdout)?, ChildStderr::from_std(stderr)?))
-        };
-        let (stdin, stdout, stderr) = pipes().map_err(TransportError::connect)?;
         let (wire, lines) = open(stdout, Sink::Pipe(stdin), self.bounds.line);
         let stderr = tokio::spawn(self.stderr.clone().drain(stderr));
         let supervisor = Supervisor::watch(group, wire.clone(), self.grace, self.reach, stderr);

@@ -1,14 +1,18 @@
 use std::{
     io,
     os::unix::process::CommandExt,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio},
+    process::{Child, Command, Stdio},
     time::Duration,
 };
 
 #[cfg(target_os = "linux")]
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use tokio::{signal::unix, time::Instant};
+use tokio::{
+    process::{ChildStderr, ChildStdin, ChildStdout},
+    signal::unix,
+    time::Instant,
+};
 
 use crate::Fence;
 
@@ -43,7 +47,10 @@ impl ProcessGroup {
         let id = Pid::from_child(&leader);
         let group = Self { leader, id, reaped: false, child_events };
         match pipes {
-            (Some(stdin), Some(stdout), Some(stderr)) => Ok((group, (stdin, stdout, stderr))),
+            (Some(stdin), Some(stdout), Some(stderr)) => {
+                let stdin = ChildStdin::from_std(stdin)?;
+                Ok((group, (stdin, ChildStdout::from_std(stdout)?, ChildStderr::from_std(stderr)?)))
+            }
             _ => Err(io::Error::other("a pipe of the child is missing")),
         }
     }

@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{connector::Reach, process_group::ProcessGroup, wire::Wire};
+use super::{connector::Reach, process::ProcessGroup, wire::Wire};
 use crate::Fence;
 
 /// How long a process outside the group may keep standard error open after the group has gone.
