@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use mcp_transport::{Transport, ToolPage, TransportError, callable};
+//! use mcp_transport::{ToolCall, ToolPage, Transport, TransportError, callable};
 //! use mcp_transport::contract::{self, Bench, FarEnd, Unsupported};
 //!
 //! /// A function in this process: there is no connection that could fail.
@@ -16,12 +16,14 @@
 //! impl Bench for InProcess {
 //!     async fn connect(&self, far_end: FarEnd) -> Result<Arc<dyn Transport>, Unsupported> {
 //!         let transport = callable(
-//!             move |call| {
+//!             move |call: ToolCall| {
 //!                 let far_end = far_end.clone();
 //!                 async move {
 //!                     if !far_end.may_take().await {
 //!                         return Err(TransportError::closed());
 //!                     }
+//!                     // It waited, so it asks once more.
+//!                     call.may_send()?;
 //!                     let taken = far_end.received(call.name(), call.arguments().map(AsRef::as_ref));
 //!                     taken.reply().await.ok_or_else(TransportError::lost)
 //!                 }
@@ -126,7 +128,9 @@ pub async fn examine(bench: impl Bench) -> Report {
     exam.run(Far::TakesNothing, permission::withdrawn_while_waiting).await;
     exam.run(Far::Dies, ending::dies_with_a_request).await;
     exam.run(Far::Holds, ending::ends_under_calls).await;
+    exam.run(Far::TakesNothing, ending::ends_under_calls_that_wait).await;
     exam.run(Far::Holds, ending::closed).await;
+    exam.run(Far::TakesNothing, ending::closed_under_calls_that_wait).await;
     exam.run(Far::Holds, ending::retired).await;
     exam.run(Far::AnswersNobodyFirst, replies::to_nobody).await;
     exam.run(Far::AnswersWithFailure, replies::that_say_no).await;

@@ -22,6 +22,30 @@ pub(super) async fn ends_under_calls(stage: &mut Stage) {
     lost(stage, pending).await;
 }
 
+pub(super) async fn ends_under_calls_that_wait(stage: &mut Stage) {
+    let pending = waiting(stage).await;
+    stage.far_end().end();
+    lost(stage, pending).await;
+}
+
+/// What waits for a far end that takes nothing does not keep the connection from closing.
+pub(super) async fn closed_under_calls_that_wait(stage: &mut Stage) {
+    let pending = waiting(stage).await;
+    stage.close().await;
+    for pending in pending {
+        loss(stage, pending).await;
+    }
+    refused(stage).await;
+}
+
+async fn waiting(stage: &mut Stage) -> Vec<Pending> {
+    let pending = in_flight(stage);
+    for pending in &pending {
+        pending.get_on().await;
+    }
+    pending
+}
+
 fn in_flight(stage: &mut Stage) -> Vec<Pending> {
     (0..IN_FLIGHT).map(|_| stage.begin_one()).collect()
 }

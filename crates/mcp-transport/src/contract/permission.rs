@@ -76,16 +76,21 @@ async fn cut(stage: &mut Stage, clause: Clause, bound: impl FnOnce(ToolCall) -> 
     }
 }
 
-/// It may have been sent before, in part or as a whole; but then it is not told as unsent.
+/// The first may have left in part or as a whole, and is then not told as unsent. Of the second, which
+/// waits behind it, nothing has left.
 pub(super) async fn withdrawn_while_waiting(stage: &mut Stage) {
     let allowed = Arc::new(AtomicBool::new(true));
     let asked = allowed.clone();
     let guard = Guard::new(move || asked.load(Ordering::Relaxed).then_some(()).ok_or(Withdrawn));
     let (number, call) = stage.call();
-    let pending = stage.begin((number, call.with_guard(guard)));
-    pending.get_on().await;
+    let first = stage.begin((number, call.with_guard(guard.clone())));
+    first.get_on().await;
+    let (number, call) = stage.forbidden(Clause::GuardStale);
+    let second = stage.begin((number, call.with_guard(guard)));
+    second.get_on().await;
     allowed.store(false, Ordering::Relaxed);
     stage.far_end().release();
-    stage.outcome(pending, Clause::LeftHanging).await;
+    stage.outcome(first, Clause::LeftHanging).await;
+    stage.outcome(second, Clause::LeftHanging).await;
     stage.one_more().await;
 }

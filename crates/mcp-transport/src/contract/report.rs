@@ -31,6 +31,8 @@ pub enum Clause {
     FalselyUnsent,
     /// The call's guard is asked before the first byte, and its no is kept.
     GuardIgnored,
+    /// It is asked when the call's turn comes, and not before it waits.
+    GuardStale,
     /// A cancelled call ends, and is not sent if it was not before.
     CancellationIgnored,
     /// A call ends by its deadline, and is not sent after it.
@@ -72,7 +74,10 @@ impl Report {
 
     pub(super) fn add(&mut self, found: Vec<Violation>) {
         for violation in found {
-            if self.violations.iter().all(|known| known.clause != violation.clause) {
+            let is_known = |clause| self.violations.iter().any(|known| known.clause == clause);
+            // A guard that is never kept is not kept late either.
+            let follows = violation.clause == Clause::GuardStale && is_known(Clause::GuardIgnored);
+            if !follows && !is_known(violation.clause) {
                 self.violations.push(violation);
             }
         }
@@ -149,6 +154,7 @@ impl Clause {
             Self::SentAfterGivenUp => "sent_after_given_up",
             Self::FalselyUnsent => "falsely_unsent",
             Self::GuardIgnored => "guard_ignored",
+            Self::GuardStale => "guard_stale",
             Self::CancellationIgnored => "cancellation_ignored",
             Self::DeadlineIgnored => "deadline_ignored",
             Self::IdleTimeoutIgnored => "idle_timeout_ignored",
@@ -172,7 +178,8 @@ impl Clause {
             Self::SentTwice => "a write runs twice",
             Self::SentAfterGivenUp => "the tool runs when nobody waits for it, perhaps after another try",
             Self::FalselyUnsent => "the call is made again, and a write runs twice",
-            Self::GuardIgnored => "a call goes out on a permission that is gone",
+            Self::GuardIgnored => "a call goes out without a permission",
+            Self::GuardStale => "a call that waited goes out on a permission that is gone",
             Self::CancellationIgnored => "what the user stopped goes on",
             Self::DeadlineIgnored => "a call outlives the bound that its caller relies on",
             Self::IdleTimeoutIgnored => "a call waits for a server that no longer speaks",

@@ -139,7 +139,7 @@ impl Stage {
         let told = &mut self.calls[pending.number].told;
         match (&outcome, *told) {
             (Ok(_), Told::InDoubt) => *told = Told::Answered,
-            (Err(error), Told::InDoubt | Told::Forbidden(Clause::SentAfterGivenUp))
+            (Err(error), Told::InDoubt | Told::Forbidden(Clause::SentAfterGivenUp | Clause::GuardStale))
                 if error.delivery() == Delivery::Unsent =>
             {
                 *told = Told::Unsent;
@@ -204,7 +204,8 @@ impl Stage {
     /// Ends the connection, and compares what was told of each call with what was received.
     pub(super) async fn strike(mut self) -> Vec<Violation> {
         self.close().await;
-        // What is on its way to somebody who still reads arrives before the far end is ended.
+        // Whatever is still on its way, or waits behind an answer, is read before the far end is ended.
+        self.far_end.release();
         let _ = timeout(LINGER, self.far_end.gone()).await;
         self.far_end.end();
         drop(self.transport);
