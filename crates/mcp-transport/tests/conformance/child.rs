@@ -43,6 +43,7 @@ impl Bench for Child {
         let out = loop {
             match pipe::OpenOptions::new().open_sender(pipes.path("out")) {
                 Ok(out) => break out,
+                Err(_) if starting.is_finished() => panic!("the shell has ended"),
                 Err(_) => task::yield_now().await,
             }
         };

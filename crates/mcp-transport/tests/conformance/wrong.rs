@@ -1,6 +1,7 @@
 //! Transports that are wrong on purpose, in one way each: the suite finds that one and nothing else.
 
 use std::{
+    collections::BTreeSet,
     future::{Future, pending},
     pin::Pin,
     sync::{
@@ -55,6 +56,41 @@ enum Fault {
     SaysThatItIsOpen,
     ClaimsAFence,
 }
+
+/// Each with the clause that it breaks.
+const FAULTS: [(Fault, &str); 31] = [
+    (Fault::SendsBeforeThePoll, "sent_before_poll"),
+    (Fault::SendsTwice, "sent_twice"),
+    (Fault::SendsLaterWhatTimedOut, "sent_after_given_up"),
+    (Fault::SendsLaterWhatWasCancelled, "sent_after_given_up"),
+    (Fault::SendsLaterWhatWasDropped, "sent_after_given_up"),
+    (Fault::ClaimsLossesUnsent, "falsely_unsent"),
+    (Fault::ClaimsTimeoutsUnsentAndGoesOn, "falsely_unsent"),
+    (Fault::IgnoresTheGuard, "guard_ignored"),
+    (Fault::IgnoresTheNo, "guard_ignored"),
+    (Fault::AsksTheGuardTooEarly, "guard_stale"),
+    (Fault::IgnoresCancellation, "cancellation_ignored"),
+    (Fault::IgnoresTheDeadline, "deadline_ignored"),
+    (Fault::IgnoresTheIdleTimeout, "idle_timeout_ignored"),
+    (Fault::DropsAnArgument, "request_altered"),
+    (Fault::FailsTheEighthCall, "not_answered"),
+    (Fault::AnswersByItself, "answer_altered"),
+    (Fault::MixesAnswersUp, "answer_altered"),
+    (Fault::TakesErrorsForLosses, "error_not_handed_on"),
+    (Fault::TakesFailuresForLosses, "error_not_handed_on"),
+    (Fault::EndsWithAStrayAnswer, "stray_answer_taken"),
+    (Fault::HangsAtTheEnd, "left_hanging"),
+    (Fault::HangsWhenClosed, "left_hanging"),
+    (Fault::WaitsForRoomWhenClosed, "left_hanging"),
+    (Fault::NeverFinishesClosing, "left_hanging"),
+    (Fault::TellsLossesAsOther, "not_a_loss"),
+    (Fault::ClassifiesLossesAsOther, "not_a_loss"),
+    (Fault::SendsAfterClose, "taken_after_end"),
+    (Fault::SendsAfterRetiring, "taken_after_end"),
+    (Fault::TellsRefusalsInDoubt, "taken_after_end"),
+    (Fault::SaysThatItIsOpen, "not_closed"),
+    (Fault::ClaimsAFence, "false_fence"),
+];
 
 struct Wrong {
     queue: Arc<Queue>,
@@ -313,39 +349,7 @@ impl Bench for Spoilt {
 #[tokio::test(start_paused = true)]
 async fn each_fault_is_found_and_called_by_its_name() {
     let mut wrong = Vec::new();
-    for (fault, code) in [
-        (Fault::SendsBeforeThePoll, "sent_before_poll"),
-        (Fault::SendsTwice, "sent_twice"),
-        (Fault::SendsLaterWhatTimedOut, "sent_after_given_up"),
-        (Fault::SendsLaterWhatWasCancelled, "sent_after_given_up"),
-        (Fault::SendsLaterWhatWasDropped, "sent_after_given_up"),
-        (Fault::ClaimsLossesUnsent, "falsely_unsent"),
-        (Fault::ClaimsTimeoutsUnsentAndGoesOn, "falsely_unsent"),
-        (Fault::IgnoresTheGuard, "guard_ignored"),
-        (Fault::IgnoresTheNo, "guard_ignored"),
-        (Fault::AsksTheGuardTooEarly, "guard_stale"),
-        (Fault::IgnoresCancellation, "cancellation_ignored"),
-        (Fault::IgnoresTheDeadline, "deadline_ignored"),
-        (Fault::IgnoresTheIdleTimeout, "idle_timeout_ignored"),
-        (Fault::DropsAnArgument, "request_altered"),
-        (Fault::FailsTheEighthCall, "not_answered"),
-        (Fault::AnswersByItself, "answer_altered"),
-        (Fault::MixesAnswersUp, "answer_altered"),
-        (Fault::TakesErrorsForLosses, "error_not_handed_on"),
-        (Fault::TakesFailuresForLosses, "error_not_handed_on"),
-        (Fault::EndsWithAStrayAnswer, "stray_answer_taken"),
-        (Fault::HangsAtTheEnd, "left_hanging"),
-        (Fault::HangsWhenClosed, "left_hanging"),
-        (Fault::WaitsForRoomWhenClosed, "left_hanging"),
-        (Fault::NeverFinishesClosing, "left_hanging"),
-        (Fault::TellsLossesAsOther, "not_a_loss"),
-        (Fault::ClassifiesLossesAsOther, "not_a_loss"),
-        (Fault::SendsAfterClose, "taken_after_end"),
-        (Fault::SendsAfterRetiring, "taken_after_end"),
-        (Fault::TellsRefusalsInDoubt, "taken_after_end"),
-        (Fault::SaysThatItIsOpen, "not_closed"),
-        (Fault::ClaimsAFence, "false_fence"),
-    ] {
+    for (fault, code) in FAULTS {
         let report = contract::examine(Spoilt(fault)).await;
         let found: Vec<_> = report.violations().iter().map(Violation::code).collect();
         if found != [code] {
@@ -353,4 +357,21 @@ async fn each_fault_is_found_and_called_by_its_name() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The match in `code` is exhaustive where it stands, so the codes are read there.
+#[test]
+fn every_clause_has_a_transport_that_breaks_it_and_a_row_in_the_documents() {
+    let source = include_str!("../../src/contract/report.rs");
+    let (_, clause) = source.split_once("impl Clause").expect("the clauses");
+    let (code, _) = clause.split_once("fn why").expect("their codes");
+    let codes: BTreeSet<_> = code.split('"').skip(1).step_by(2).collect();
+    assert_eq!(codes, FAULTS.map(|(_, code)| code).into());
+
+    let document = include_str!("../../../../docs/custom-transport.md");
+    let (_, table) = document.split_once("| code | what was seen |").expect("the table of codes");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let cells = rows.filter_map(|row| row.split('|').nth(1));
+    let documented: BTreeSet<_> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    assert_eq!(codes, documented);
 }
