@@ -1,5 +1,5 @@
 //! A child process: a shell, and two `cat`s that carry both directions through named pipes to the far end. A
-//! third pipe is held open by all of them, and ends with the last.
+//! third pipe is held open by all of them, and ends with the last: the shell, which goes on when its input ends.
 
 use std::{
     fs,
@@ -32,7 +32,7 @@ impl Bench for Child {
         let pipes = Pipes::new();
         let receiver = |name| pipe::OpenOptions::new().open_receiver(pipes.path(name)).expect("a named pipe");
         let (incoming, mut life) = (receiver("in"), receiver("life"));
-        let script = r#"exec 9> "$1/life"; cat "$1/out" & exec cat > "$1/in""#;
+        let script = r#"exec 9> "$1/life"; cat "$1/out" & exec >&-; cat > "$1/in"; exec sleep 600"#;
         let child = StdioConnector::new("sh")
             .args(["-c", script, "sh"])
             .arg(&pipes.0)
