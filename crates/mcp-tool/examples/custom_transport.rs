@@ -1,6 +1,7 @@
 //! A transport of one's own: a queue to a worker, which claims by name what a failure proves.
 //!
-//! `cargo run -p mcp-tool --all-features --example custom_transport`
+//! `cargo run -p mcp-tool --all-features --example custom_transport`; under `cargo test` it is held to the contract
+//! of all transports.
 
 use std::{
     sync::{
@@ -142,4 +143,54 @@ async fn main() {
     println!("  {}, because {}", error.outcome().code(), error.reason());
     assert_eq!((error.outcome(), error.reason().code()), (Outcome::NotExecuted, "deadline"));
     assert_eq!((error.attempts(), error.unsent()), (0, 1));
+}
+
+/// The queue under the contract suite: the worker is the far end, and does what the suite says.
+#[cfg(test)]
+mod tests {
+    use mcp_tool::mcp_transport::contract::{self, Behaviour, Bench, FarEnd, Unsupported};
+
+    use super::*;
+
+    struct Worker;
+
+    #[async_trait]
+    impl Bench for Worker {
+        async fn connect(&self, far_end: FarEnd) -> Result<Arc<dyn Transport>, Unsupported> {
+            // A job brings the way back for its own result, and for nothing else.
+            if matches!(far_end.behaviour(), Behaviour::AnswersNobodyFirst | Behaviour::AnswersWithError) {
+                return Err(Unsupported);
+            }
+            let (jobs, queue) = mpsc::channel(1);
+            // A job that is in the queue has left. So that nothing leaves, there is no room in it.
+            let takes_nothing = far_end.behaviour() == Behaviour::TakesNothing;
+            let room = if takes_nothing { jobs.clone().reserve_owned().await.ok() } else { None };
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = work(&far_end, queue, room) => {}
+                    () = far_end.ended() => {}
+                }
+            });
+            Ok(Arc::new(Queue { jobs, closed: CancellationToken::new() }))
+        }
+    }
+
+    async fn work(far_end: &FarEnd, mut queue: mpsc::Receiver<Job>, room: Option<mpsc::OwnedPermit<Job>>) {
+        if !far_end.may_take().await {
+            return;
+        }
+        drop(room);
+        while let Some(job) = queue.recv().await {
+            let taken = far_end.received(&job.tool, job.arguments.as_deref());
+            let Some(CallReply::Result(result)) = taken.reply().await else { return };
+            // An error only says that the caller has left.
+            let _ = job.reply.send(*result);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_queue_keeps_the_contract() {
+        let report = contract::check(Worker).await;
+        assert_eq!(report.skipped(), [Behaviour::AnswersNobodyFirst, Behaviour::AnswersWithError]);
+    }
 }

@@ -22,8 +22,8 @@ pub struct Callable<C, L> {
 /// A transport from closures: one that makes a call, one that lists a page of tools.
 ///
 /// The callable path of a host that has its own way to reach a server, and wants the same gate. The
-/// call's deadline, idle timeout, cancellation and guard are applied around the closure; there is no
-/// progress. A call that fails with class `Connection` closes this transport to further calls, so that
+/// call's deadline, idle timeout, cancellation and guard are applied around the closure, and one that
+/// waits before it sends asks [`ToolCall::may_send`] once more; there is no progress. A call that fails with class `Connection` closes this transport to further calls, so that
 /// the host's connector is asked for the next one; calls in flight go on until [`Transport::close`].
 ///
 /// ```

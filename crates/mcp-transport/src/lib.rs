@@ -5,6 +5,8 @@ mod answer;
 mod call;
 mod callable;
 mod connector;
+#[cfg(feature = "contract")]
+pub mod contract;
 mod delivery;
 mod error;
 mod events;

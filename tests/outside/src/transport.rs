@@ -7,34 +7,67 @@ use std::sync::{
 
 use async_trait::async_trait;
 use mcp_transport::{
-    CallReply, Connector, Cursor, ErrorClass, Events, Fence, ServerIdentity, ToolCall, ToolPage, Transport,
+    CallReply, CancellationToken, Connector, Cursor, ErrorClass, Events, Fence, ServerIdentity, ToolCall, ToolPage, Transport,
     TransportError,
     rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool},
 };
 
-/// A server in this process: one tool, which says its own name.
+/// What a server in this process does.
+#[async_trait]
+pub trait Tools: Send + Sync {
+    /// Runs one call. None: it has gone.
+    async fn run(&self, call: &ToolCall) -> Option<CallReply>;
+}
+
+/// One tool, which says its own name.
 #[derive(Debug)]
 pub struct Echo;
 
 #[async_trait]
-impl Transport for Echo {
+impl Tools for Echo {
+    async fn run(&self, call: &ToolCall) -> Option<CallReply> {
+        Some(CallToolResult::success(vec![ContentBlock::text(call.name())]).into())
+    }
+}
+
+/// A server in this process. Calling it is sending; what it did before it was left is in doubt.
+#[derive(Debug)]
+pub struct InProcess<T> {
+    tools: T,
+    closed: CancellationToken,
+}
+
+impl<T> InProcess<T> {
+    /// A connection to these tools.
+    pub fn new(tools: T) -> Self {
+        Self { tools, closed: CancellationToken::new() }
+    }
+}
+
+#[async_trait]
+impl<T: Tools> Transport for InProcess<T> {
     async fn call_tool(&self, call: ToolCall) -> Result<CallReply, TransportError> {
-        let nothing_to_wait_for = async { Ok(()) };
-        call.attempt(nothing_to_wait_for, |call, ()| async move {
-            Ok(CallToolResult::success(vec![ContentBlock::text(call.name())]).into())
+        let open = async { if self.is_closed() { Err(TransportError::closed()) } else { Ok(()) } };
+        call.attempt(open, |call, ()| async move {
+            let reply = self.closed.run_until_cancelled(self.tools.run(&call)).await;
+            reply.flatten().ok_or_else(TransportError::lost)
         })
         .await
     }
 
     async fn list_tools(&self, _: Option<Cursor>) -> Result<ToolPage, TransportError> {
+        if self.is_closed() {
+            return Err(TransportError::closed());
+        }
         Ok(ToolPage::of([Tool::new("echo", "says its name", JsonObject::new())]))
     }
 
     fn is_closed(&self) -> bool {
-        false
+        self.closed.is_cancelled()
     }
 
     async fn close(&self) -> Fence {
+        self.closed.cancel();
         Fence::None
     }
 }
@@ -72,6 +105,10 @@ impl<T: Transport> Transport for Counted<T> {
         self.inner.close().await
     }
 
+    async fn retire(&self) -> Fence {
+        self.inner.retire().await
+    }
+
     fn classify(&self, error: &TransportError) -> ErrorClass {
         self.inner.classify(error)
     }
@@ -98,17 +135,51 @@ impl<C: Connector> Connector for Counted<C> {
 
 #[cfg(test)]
 mod tests {
-    use mcp_transport::{CancellationToken, Delivery, MockConnector, MockTransport, ScriptedTransport};
+    use mcp_transport::{
+        Delivery, MockConnector, MockTransport, ScriptedTransport,
+        contract::{self, Behaviour, Bench, FarEnd, Unsupported},
+    };
 
     use super::*;
 
+    /// The contract suite's far end is tools of this process, too.
+    #[async_trait]
+    impl Tools for FarEnd {
+        async fn run(&self, call: &ToolCall) -> Option<CallReply> {
+            if !self.may_take().await || call.may_send().is_err() {
+                return None;
+            }
+            let taken = self.received(call.name(), call.arguments().map(AsRef::as_ref));
+            taken.reply().await
+        }
+    }
+
+    struct Ours;
+
+    #[async_trait]
+    impl Bench for Ours {
+        async fn connect(&self, far_end: FarEnd) -> Result<Arc<dyn Transport>, Unsupported> {
+            match far_end.behaviour() {
+                Behaviour::AnswersNobodyFirst => Err(Unsupported),
+                _ => Ok(Arc::new(Counted::new(InProcess::new(far_end), Arc::default()))),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn our_transport_and_our_decorator_keep_the_contract() {
+        let report = contract::check(Ours).await;
+        assert_eq!(report.skipped(), [Behaviour::AnswersNobodyFirst]);
+    }
+
     #[tokio::test]
     async fn our_transport_answers_and_keeps_the_bounds_of_the_call() {
-        assert!(Echo.call_tool(ToolCall::new("echo")).await.is_ok());
+        let transport = InProcess::new(Echo);
+        assert!(transport.call_tool(ToolCall::new("echo")).await.is_ok());
         let token = CancellationToken::new();
         token.cancel();
         let cancelled = ToolCall::new("echo").with_cancellation(token);
-        let error = Echo.call_tool(cancelled).await.unwrap_err();
+        let error = transport.call_tool(cancelled).await.unwrap_err();
         assert_eq!((error.class(), error.delivery()), (ErrorClass::Abort, Delivery::Unsent));
     }
 
