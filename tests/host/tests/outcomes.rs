@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     io,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
 };
 
 use mcp_tool::{
@@ -60,6 +60,9 @@ impl Person for Somebody {
     fn progress(&self, _: f64, _: Option<f64>) {}
 }
 
+/// What happens while the server is being reached.
+type Act = Box<dyn Fn() + Send>;
+
 /// A host with the server `notes`, whose connections are these, one after the other.
 struct Stage {
     host: Host<Somebody>,
@@ -68,7 +71,7 @@ struct Stage {
     operator: Arc<Operator>,
     lines: UnboundedReceiver<String>,
     connections: Vec<Arc<ScriptedTransport>>,
-    connecting: Arc<Mutex<Option<Box<dyn Fn() + Send>>>>,
+    connecting: Arc<Mutex<Option<Act>>>,
 }
 
 impl Stage {
@@ -78,7 +81,7 @@ impl Stage {
         let (operator, settings, person) = (Arc::new(operator), Arc::<Settings>::default(), Arc::default());
         let mut host = Host::new(settings.clone(), operator.clone(), Arc::clone(&person));
         let left = Mutex::new(VecDeque::from(connections.clone()));
-        let connecting: Arc<Mutex<Option<Box<dyn Fn() + Send>>>> = Arc::default();
+        let connecting: Arc<Mutex<Option<Act>>> = Arc::default();
         let on_connect = connecting.clone();
         let connector = connector_fn(move || {
             if let Some(act) = &*on_connect.lock().unwrap() {
@@ -134,10 +137,6 @@ fn text(told: &CallToolResult) -> String {
 
 fn is_error(told: &CallToolResult) -> bool {
     told.is_error == Some(true)
-}
-
-fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap()
 }
 
 #[tokio::test]
@@ -275,7 +274,7 @@ async fn trust_that_goes_before_the_first_byte_sends_nothing_and_asks() {
         // The connection ends unnoticed; while the call reaches the server anew, the trust is withdrawn.
         stage.connections[0].disconnect();
         let settings = stage.settings.clone();
-        *guard(&stage.connecting) = Some(Box::new(move || settings.set_workspace(false)));
+        *stage.connecting.lock().unwrap() = Some(Box::new(move || settings.set_workspace(false)));
         stage.person.says([agrees]);
 
         let told = stage.call("append").await;
