@@ -17,4 +17,6 @@ mod documents {
     mod custom_transport {}
     #[doc = include_str!("../../docs/mocking.md")]
     mod mocking {}
+    #[doc = include_str!("../../docs/host-integration.md")]
+    mod host_integration {}
 }
