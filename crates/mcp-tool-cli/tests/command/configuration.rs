@@ -92,6 +92,16 @@ fn headers_reach_the_server_whether_given_or_configured() {
 }
 
 #[test]
+fn a_content_type_among_the_headers_is_no_second_one() {
+    let bench = Bench::new();
+    let server = bench.http_server(&put());
+    let header = "Content-Type: application/json";
+    let told = bench.run(["call", "put", "--url", &server.url, "--header", header]);
+    assert_eq!((told.code, &*told.stdout), (Some(0), "put ran\n"), "{told:?}");
+    server.end();
+}
+
+#[test]
 fn the_time_of_a_request_is_that_of_the_entry_unless_the_command_line_says_otherwise() {
     let bench = Bench::new();
     let mut entry = bench.entry(&put().on_every_call(Fault::Hang));
