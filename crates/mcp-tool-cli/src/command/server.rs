@@ -150,8 +150,9 @@ fn http(url: &str, headers: &[String]) -> Result<Reach, Problem> {
 }
 
 fn http_with<'a>(url: &str, headers: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Reach, Problem> {
-    /// What the protocol itself sets in every request.
-    const RESERVED: [&str; 3] = ["accept", "last-event-id", "mcp-session-id"];
+    /// What the protocol itself sets, and what says where a request ends.
+    const RESERVED: [&str; 5] =
+        ["accept", "content-length", "last-event-id", "mcp-session-id", "transfer-encoding"];
     let mut connector = HttpConnector::new(url)
         .map_err(|wrong| Problem::new(format!("what is given as the URL is {wrong}")))?;
     let mut names: Vec<HeaderName> = Vec::new();
