@@ -46,7 +46,11 @@ pub(crate) struct Server {
 
 /// How a server is reached.
 pub(crate) enum Reach {
-    Stdio { connector: Box<StdioConnector>, command: String },
+    Stdio {
+        connector: Box<StdioConnector>,
+        /// What its command is called where that is told: not by a text that variables have expanded in.
+        called: String,
+    },
     Http(Box<HttpConnector>),
 }
 
@@ -111,8 +115,8 @@ impl ServerOptions {
         } else {
             let mut command = self.command.into_iter();
             let Some(program) = command.next() else { return Ok(None) };
-            let shown = program.to_string_lossy().into_owned();
-            Reach::Stdio { connector: Box::new(StdioConnector::new(program).args(command)), command: shown }
+            let called = format!("the server's command `{}`", program.to_string_lossy());
+            Reach::Stdio { connector: Box::new(StdioConnector::new(program).args(command)), called }
         };
         let (tools, trust) = (ToolFilter::default(), Configured::Untrusted);
         Ok(Some(Server { name: None, tools, trust, timeout: None, reach }))
@@ -195,7 +199,8 @@ impl Server {
                     }
                     connector = connector.current_dir(cwd);
                 }
-                Reach::Stdio { connector: Box::new(connector), command }
+                let called = format!("the `command` of server `{}`", entry.name());
+                Reach::Stdio { connector: Box::new(connector), called }
             }
         };
         Ok(Self {

@@ -162,7 +162,7 @@ fn entries_that_cannot_work_say_why() {
         "nowhere": { "command": "sh", "cwd": "/no/such" },
         "url": { "url": "secret" },
         "header": { "url": "http://a", "headers": { "X": "a\nsecret" } },
-        "missing": { "command": "/no/such/server" },
+        "missing": { "command": "/no/such/$SECRET" },
     }));
     let rows = [
         ("nowhere", "server `nowhere`: its `cwd` is no folder"),
@@ -173,11 +173,12 @@ fn entries_that_cannot_work_say_why() {
         ("header", "server `header`: the value of the header x is not one that HTTP allows"),
         (
             "missing",
-            "the server's command `/no/such/server` does not exist or may not be run: install it, or correct its path",
+            "the `command` of server `missing` does not exist or may not be run: install it, or correct its path",
         ),
     ];
     for (server, problem) in rows {
-        bench.run(format!("call put --server {server}").split(' ')).assert_problem(problem);
+        let line = format!("call put --server {server}");
+        run(bench.command(line.split(' ')).env("SECRET", "secret")).assert_problem(problem);
     }
     let told = bench.run("call put --server old".split(' '));
     assert!(
