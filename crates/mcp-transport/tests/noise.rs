@@ -1,11 +1,24 @@
 //! Everything a server may write that is not the answer: it harms nothing.
 
-use std::time::Duration;
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
 
-use mcp_transport::{Delivery, ErrorClass, ToolCall, Transport};
+use mcp_transport::{Delivery, ErrorClass, StdioTransport, ToolCall, Transport, rmcp::model::ClientConfig};
 use serde_json::json;
+use tokio::{
+    io::{AsyncRead, ReadBuf, sink},
+    task::yield_now,
+};
 
-use crate::server::{connect, put, text_result};
+use crate::server::{connect, legacy, put, text_result};
 
 #[tokio::test(start_paused = true)]
 async fn stray_lines_complete_nothing_and_break_nothing() {
@@ -119,4 +132,32 @@ async fn an_oversized_answer_fails_its_own_call_and_the_next_one_works() {
         (ErrorClass::Other, Delivery::Unknown, "reply_too_large")
     );
     assert!(tokio::join!(transport.call_tool(put()), server.serve_one("next")).0.is_ok());
+}
+
+/// Empty lines, as many as fit and at once, up to a mebibyte. Counts the bytes.
+struct Flood(Arc<AtomicUsize>);
+
+impl AsyncRead for Flood {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let room = buffer.remaining().min((1024 * 1024_usize).saturating_sub(self.0.load(SeqCst)));
+        buffer.put_slice(&vec![b'\n'; room]);
+        self.0.fetch_add(room, SeqCst);
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_lines_leaves_the_others_on_its_thread_their_turn() {
+    let flooded = Arc::new(AtomicUsize::new(0));
+    let (flood, config) = (Flood(flooded.clone()), ClientConfig::default());
+    let connecting = tokio::spawn(StdioTransport::over(flood, sink(), config, legacy()));
+    while flooded.load(SeqCst) == 0 {
+        yield_now().await;
+    }
+    assert!(flooded.load(SeqCst) <= 64 * 1024, "{flooded:?} bytes before anybody else's turn");
+    connecting.abort();
 }

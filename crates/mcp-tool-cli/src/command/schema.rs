@@ -32,8 +32,14 @@ pub(crate) fn compare(schema: &JsonObject, arguments: &JsonObject) -> Fit {
     let arguments = Value::Object(arguments.clone());
     match schemas.validate(&arguments, compiled) {
         Ok(()) => Fit::Fits,
+        Err(error) if runs_in_a_circle(&error) => Fit::NoSchema,
         Err(error) => Fit::Misfit(reasons(&error)),
     }
+}
+
+/// Whether the schema refers to itself without end, which no arguments can help.
+fn runs_in_a_circle(error: &ValidationError<'_, '_>) -> bool {
+    matches!(error.kind, ErrorKind::RefCycle { .. }) || error.causes.iter().any(runs_in_a_circle)
 }
 
 /// Fetches nothing, from nowhere.
@@ -146,6 +152,8 @@ mod tests {
             json!({ "$ref": format!("file://{}", file.path().display()) }),
             json!({ "$schema": "http://127.0.0.1:9/draft" }),
             json!({ "properties": { "a": { "pattern": "(" } } }),
+            json!({ "$ref": "#" }),
+            json!({ "allOf": [{ "$ref": "#/$defs/a" }], "$defs": { "a": { "$ref": "#/$defs/a" } } }),
         ] {
             assert_eq!(compared(schema.clone(), json!({})), Fit::NoSchema, "{schema}");
         }

@@ -20,10 +20,11 @@ impl Screen {
         Self { terminal: io::stderr().is_terminal(), status: Mutex::new(false) }
     }
 
-    /// One line.
+    /// One line, whatever is in the text: a line of its own would pass for one of ours.
     pub(crate) fn line(&self, text: &str) {
         let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = if self.terminal { visible(text) } else { Cow::Borrowed(text) };
+        let text = text.replace(['\n', '\r'], " ");
+        let text = if self.terminal { visible(&text) } else { Cow::Borrowed(&*text) };
         let clear = if std::mem::take(&mut *status) { CLEAR } else { "" };
         let _ = io::stderr().lock().write_all(format!("{clear}mcp-tool: {text}\n").as_bytes());
     }

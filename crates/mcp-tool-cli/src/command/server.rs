@@ -46,7 +46,11 @@ pub(crate) struct Server {
 
 /// How a server is reached.
 pub(crate) enum Reach {
-    Stdio { connector: Box<StdioConnector>, command: String },
+    Stdio {
+        connector: Box<StdioConnector>,
+        /// What its command is called where that is told: not by a text that variables have expanded in.
+        called: String,
+    },
     Http(Box<HttpConnector>),
 }
 
@@ -111,8 +115,8 @@ impl ServerOptions {
         } else {
             let mut command = self.command.into_iter();
             let Some(program) = command.next() else { return Ok(None) };
-            let shown = program.to_string_lossy().into_owned();
-            Reach::Stdio { connector: Box::new(StdioConnector::new(program).args(command)), command: shown }
+            let called = format!("the server's command `{}`", program.to_string_lossy());
+            Reach::Stdio { connector: Box::new(StdioConnector::new(program).args(command)), called }
         };
         let (tools, trust) = (ToolFilter::default(), Configured::Untrusted);
         Ok(Some(Server { name: None, tools, trust, timeout: None, reach }))
@@ -150,8 +154,9 @@ fn http(url: &str, headers: &[String]) -> Result<Reach, Problem> {
 }
 
 fn http_with<'a>(url: &str, headers: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Reach, Problem> {
-    /// What the protocol itself sets in every request.
-    const RESERVED: [&str; 3] = ["accept", "last-event-id", "mcp-session-id"];
+    /// What the protocol itself sets, and what says where a request ends.
+    const RESERVED: [&str; 5] =
+        ["accept", "content-length", "last-event-id", "mcp-session-id", "transfer-encoding"];
     let mut connector = HttpConnector::new(url)
         .map_err(|wrong| Problem::new(format!("what is given as the URL is {wrong}")))?;
     let mut names: Vec<HeaderName> = Vec::new();
@@ -194,7 +199,8 @@ impl Server {
                     }
                     connector = connector.current_dir(cwd);
                 }
-                Reach::Stdio { connector: Box::new(connector), command }
+                let called = format!("the `command` of server `{}`", entry.name());
+                Reach::Stdio { connector: Box::new(connector), called }
             }
         };
         Ok(Self {

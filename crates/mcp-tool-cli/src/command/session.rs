@@ -73,10 +73,9 @@ impl Session {
     fn unlisted(&self, error: DiscoveryError) -> Unlisted {
         let kind = error.transport_error().map(mcp_tool::TransportError::kind);
         match &self.reach {
-            Reach::Stdio { command, .. } if kind == Some(ErrorKind::CommandNotFound) => {
+            Reach::Stdio { called, .. } if kind == Some(ErrorKind::CommandNotFound) => {
                 return Unlisted::Problem(Problem::new(format!(
-                    "the server's command `{command}` does not exist or may not be run: install it, or correct \
-                     its path"
+                    "{called} does not exist or may not be run: install it, or correct its path"
                 )));
             }
             // An operator who asks needs them; they are the server's own and may hold secrets.

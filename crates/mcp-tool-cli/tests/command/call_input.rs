@@ -70,6 +70,10 @@ fn a_command_line_that_makes_no_sense_is_told_in_one_line_and_starts_nothing() {
             "the header accept is the protocol's own and cannot be set",
         ),
         (
+            "call put --header Content-Length:3 --url http://b",
+            "the header content-length is the protocol's own and cannot be set",
+        ),
+        (
             "call put -- /no/such/server",
             "the server's command `/no/such/server` does not exist or may not be run: install it, or correct its path",
         ),

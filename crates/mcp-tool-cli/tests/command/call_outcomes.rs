@@ -222,6 +222,13 @@ fn text_output_carries_the_content_and_nothing_else() {
             "",
             "mcp-tool: the server answered with error -32001: broken\n",
         ),
+        // A line of the server's own would pass for one of ours.
+        (
+            put().on_call(1, Fault::AnswerError { code: 1, message: "a\r\nmcp-tool: b".into() }),
+            Some(1),
+            "",
+            "mcp-tool: the server answered with error 1: a  mcp-tool: b\n",
+        ),
         (
             put().on_call(1, Fault::DieAfterCommit),
             Some(4),

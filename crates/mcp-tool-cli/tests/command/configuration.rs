@@ -92,6 +92,16 @@ fn headers_reach_the_server_whether_given_or_configured() {
 }
 
 #[test]
+fn a_content_type_among_the_headers_is_no_second_one() {
+    let bench = Bench::new();
+    let server = bench.http_server(&put());
+    let header = "Content-Type: application/json";
+    let told = bench.run(["call", "put", "--url", &server.url, "--header", header]);
+    assert_eq!((told.code, &*told.stdout), (Some(0), "put ran\n"), "{told:?}");
+    server.end();
+}
+
+#[test]
 fn the_time_of_a_request_is_that_of_the_entry_unless_the_command_line_says_otherwise() {
     let bench = Bench::new();
     let mut entry = bench.entry(&put().on_every_call(Fault::Hang));
@@ -152,7 +162,7 @@ fn entries_that_cannot_work_say_why() {
         "nowhere": { "command": "sh", "cwd": "/no/such" },
         "url": { "url": "secret" },
         "header": { "url": "http://a", "headers": { "X": "a\nsecret" } },
-        "missing": { "command": "/no/such/server" },
+        "missing": { "command": "/no/such/$SECRET" },
     }));
     let rows = [
         ("nowhere", "server `nowhere`: its `cwd` is no folder"),
@@ -163,11 +173,12 @@ fn entries_that_cannot_work_say_why() {
         ("header", "server `header`: the value of the header x is not one that HTTP allows"),
         (
             "missing",
-            "the server's command `/no/such/server` does not exist or may not be run: install it, or correct its path",
+            "the `command` of server `missing` does not exist or may not be run: install it, or correct its path",
         ),
     ];
     for (server, problem) in rows {
-        bench.run(format!("call put --server {server}").split(' ')).assert_problem(problem);
+        let line = format!("call put --server {server}");
+        run(bench.command(line.split(' ')).env("SECRET", "secret")).assert_problem(problem);
     }
     let told = bench.run("call put --server old".split(' '));
     assert!(

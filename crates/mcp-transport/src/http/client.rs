@@ -121,7 +121,8 @@ impl HttpClient {
         if let Some(token) = token {
             request = request.bearer_auth(token);
         }
-        for (name, value) in &address.headers {
+        // The content type is ours to tell; twice, some servers refuse it.
+        for (name, value) in address.headers.iter().filter(|(name, _)| *name != CONTENT_TYPE) {
             request = request.header(name, value);
         }
         if let Some(session) = &address.session {

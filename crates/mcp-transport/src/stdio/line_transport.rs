@@ -6,6 +6,7 @@ use rmcp::{
 };
 use tokio::{
     sync::mpsc,
+    task::coop::consume_budget,
     time::{Instant, sleep},
 };
 
@@ -69,6 +70,9 @@ impl rmcp::transport::Transport<RoleClient> for LineTransport {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
+            // A buffer full of short lines would else be gone through without a chance for anybody else:
+            // timers, signals and other connections on this thread.
+            consume_budget().await;
             if self.ending.is_some() {
                 return self.end().await;
             }

@@ -36,7 +36,16 @@ impl InputOptions {
         for given in &self.arg {
             let (key, value) =
                 given.split_once('=').ok_or_else(|| Problem::new("an --arg is not of the form key=value"))?;
-            let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+            let value = match serde_json::from_str(value) {
+                Ok(_) if !keeps_integers(value) => {
+                    return Err(Problem::new(format!(
+                        "--arg {key}: an integer of that size would not be sent as it is: make it a string \
+                         (--arg '{key}=\"…\"'), if the tool takes one"
+                    )));
+                }
+                Ok(json) => json,
+                Err(_) => Value::from(value),
+            };
             if arguments.insert(key.to_owned(), value).is_some() {
                 return Err(Problem::new(format!("--arg {key} is given more than once")));
             }
@@ -59,6 +68,10 @@ fn read(file: &Path) -> Result<(String, String), Problem> {
 
 fn object(json: &str, source: &str) -> Result<JsonObject, Problem> {
     match serde_json::from_str(json) {
+        Ok(Value::Object(_)) if !keeps_integers(json) => Err(Problem::new(format!(
+            "{source}: an integer among the arguments is so large that it would not be sent as it is: make it a \
+             string, if the tool takes one"
+        ))),
         Ok(Value::Object(arguments)) => Ok(arguments),
         Ok(_) => Err(Problem::new(format!("{source}: the arguments are not a JSON object"))),
         Err(error) => {
@@ -69,6 +82,41 @@ fn object(json: &str, source: &str) -> Result<JsonObject, Problem> {
             Err(Problem::new(format!("{source}:{}:{}: {what}", error.line(), error.column())))
         }
     }
+}
+
+/// Whether every integer of this JSON text is sent as it stands there. One beyond 64 bits becomes the nearest
+/// number of floating point, and so, as somebody's id, another one.
+fn keeps_integers(json: &str) -> bool {
+    let is_kept = |number: &str| {
+        number.contains(['.', 'e', 'E']) || number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok()
+    };
+    let mut rest = json;
+    while let Some(at) = rest.find(|char: char| char == '"' || char == '-' || char.is_ascii_digit()) {
+        rest = &rest[at..];
+        let length = if rest.starts_with('"') {
+            string_length(rest)
+        } else {
+            let length = rest.find(|char: char| !"+-.eE".contains(char) && !char.is_ascii_digit());
+            let length = length.unwrap_or(rest.len());
+            if !is_kept(&rest[..length]) {
+                return false;
+            }
+            length
+        };
+        rest = &rest[length..];
+    }
+    true
+}
+
+/// How long the JSON string is that the text begins with.
+fn string_length(text: &str) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.map_or(text.len(), |end| end + 2)
 }
 
 #[cfg(test)]
@@ -94,6 +142,27 @@ mod tests {
     fn an_argument_without_a_name_or_given_twice_is_refused() {
         assert_eq!(given(&["secret"]), Err("an --arg is not of the form key=value".into()));
         assert_eq!(given(&["a=1", "a=2"]), Err("--arg a is given more than once".into()));
+    }
+
+    #[test]
+    fn an_integer_that_would_become_another_is_refused() {
+        let rows = [
+            ("18446744073709551615", true),
+            ("-9223372036854775808", true),
+            ("18446744073709551616", false),
+            ("-9223372036854775809", false),
+            ("1e30", true),
+            ("0.1000000000000000055511", true),
+            (r#"{"a": "18446744073709551616", "b": ["\\"]}"#, true),
+            (r#"{"a": "\"", "b": [1, 18446744073709551616]}"#, false),
+        ];
+        for (json, kept) in rows {
+            assert_eq!(keeps_integers(json), kept, "{json}");
+        }
+        let told = given(&["id=18446744073709551616"]).unwrap_err();
+        assert!(told.starts_with("--arg id: ") && !told.contains("18446"), "{told}");
+        assert_eq!(given(&["id=\"18446744073709551616\""]), Ok(json!({ "id": "18446744073709551616" })));
+        assert!(object(r#"{"id": 18446744073709551616}"#, "--args").is_err());
     }
 
     #[test]

@@ -27,7 +27,10 @@ impl Request {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let Some((name, value)) = line.split_once(':') else { break };
-            request.headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+            let former = request.headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+            if former.is_some() {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "a header came twice"));
+            }
         }
         if let Some(length) = request.header("content-length") {
             let length = length.parse().map_err(io::Error::other)?;
@@ -56,6 +59,11 @@ mod tests {
         assert_eq!((&*post.method, &*post.body, post.header("a")), ("POST", &b"{}"[..], Some("b")));
         assert_eq!(Request::read(&mut input).unwrap().unwrap().method, "GET");
         assert_eq!(Request::read(&mut input).unwrap(), None);
+    }
+
+    #[test]
+    fn a_request_with_a_header_twice_is_none() {
+        assert!(Request::read(&mut &b"GET / HTTP/1.1\r\nA: b\r\na: b\r\n\r\n"[..]).is_err());
     }
 
     #[test]
