@@ -11,7 +11,7 @@ use mcp_tool::{
     rmcp::model::{CallToolResult, Tool},
 };
 
-use crate::{ModelCall, Operator, Person, Settings, Why, told};
+use crate::{Finding, ModelCall, Operator, Person, Settings, Why, told};
 
 /// Servers by name, and everything that stands between a model and them.
 pub struct Host<P> {
@@ -34,8 +34,14 @@ struct Server {
 
 impl<P: Person> Host<P> {
     pub fn new(settings: Arc<Settings>, operator: Arc<Operator>, person: Arc<P>) -> Self {
-        let (servers, shown, doubts) = Default::default();
-        Self { servers, settings, operator, person, shown, doubts }
+        Self {
+            servers: BTreeMap::new(),
+            settings,
+            operator,
+            person,
+            shown: Mutex::default(),
+            doubts: Mutex::default(),
+        }
     }
 
     /// Adds a server. It is started or reached when it is first needed.
@@ -208,7 +214,7 @@ impl<P: Person> Host<P> {
                     // Never again without being asked for, by whomever.
                     self.doubts().push(call.clone());
                     let finding = self.person.look(call, error.reason().code()).await;
-                    if finding == crate::Finding::DidNotRun {
+                    if finding == Finding::DidNotRun {
                         self.doubts().retain(|doubt| doubt != call);
                     }
                     told::unknown(&error, finding)

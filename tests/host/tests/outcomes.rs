@@ -4,6 +4,7 @@ use std::{
     collections::VecDeque,
     io,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use mcp_tool::{
@@ -13,7 +14,7 @@ use mcp_tool::{
 };
 use notes_host::{Finding, Host, ModelCall, Operator, Person, Settings, Why};
 use serde_json::{Value, json};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::{sync::mpsc::UnboundedReceiver, time::timeout};
 
 /// Says what it is told to say, and keeps what it was asked.
 #[derive(Default)]
@@ -104,7 +105,13 @@ impl Stage {
     }
 
     async fn call(&self, tool: &str) -> CallToolResult {
-        self.host.call(&call(tool), &CancellationToken::new()).await
+        self.made(&call(tool), &CancellationToken::new()).await
+    }
+
+    /// Time is paused: an hour is over as soon as nothing moves any more.
+    async fn made(&self, call: &ModelCall, cancellation: &CancellationToken) -> CallToolResult {
+        let told = timeout(Duration::from_secs(3600), self.host.call(call, cancellation));
+        told.await.expect("every call ends")
     }
 
     /// How many calls arrived, over all connections.
@@ -139,7 +146,7 @@ fn is_error(told: &CallToolResult) -> bool {
     told.is_error == Some(true)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_result_reaches_the_model_as_it_is() {
     let result = CallToolResult::error(vec![ContentBlock::text("connection reset, disk full")]);
     let stage = Stage::new([server().then(Step::Answer(result.clone().into()))]).trusted();
@@ -147,7 +154,7 @@ async fn a_result_reaches_the_model_as_it_is() {
     assert_eq!((stage.calls(), stage.person.asked(), stage.person.looked()), (1, vec![], vec![]));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_other_answer_is_final_too_and_tells_the_model_what_to_do() {
     let refusal = ErrorData::new(ErrorCode(-32603), "database connection lost", None);
     let input = json!({"resultType": "input_required", "inputRequests": {}});
@@ -168,7 +175,7 @@ async fn every_other_answer_is_final_too_and_tells_the_model_what_to_do() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_person_is_asked_unless_both_the_server_and_the_workspace_are_trusted() {
     for (workspace, server_trusted) in [(false, false), (false, true), (true, false), (true, true)] {
         for agrees in [false, true] {
@@ -186,7 +193,7 @@ async fn the_person_is_asked_unless_both_the_server_and_the_workspace_are_truste
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_that_may_have_run_is_made_once_and_a_person_looks() {
     let findings = [
         (Finding::Ran, "it did run. Do not call it again"),
@@ -212,7 +219,7 @@ async fn a_call_that_may_have_run_is_made_once_and_a_person_looks() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_same_call_is_asked_about_while_it_is_in_doubt() {
     let stage = Stage::new([server().lose(), server()]).trusted();
     stage.call("append").await;
@@ -223,7 +230,7 @@ async fn the_same_call_is_asked_about_while_it_is_in_doubt() {
     assert_eq!((stage.calls(), stage.person.asked()), (1, vec![Why::InDoubt]));
 
     let other = ModelCall::new("notes", "append", r#"{"line": "buy bread"}"#).unwrap();
-    stage.host.call(&other, &CancellationToken::new()).await;
+    stage.made(&other, &CancellationToken::new()).await;
     assert_eq!((stage.calls(), stage.person.asked().len()), (2, 1));
 
     stage.call("append").await;
@@ -231,7 +238,7 @@ async fn the_same_call_is_asked_about_while_it_is_in_doubt() {
     assert_eq!((stage.calls(), stage.person.asked().len()), (4, 2));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_that_a_person_found_not_to_have_run_is_in_doubt_no_longer() {
     let stage = Stage::new([server().lose(), server()]).trusted();
     stage.person.finds(Finding::DidNotRun);
@@ -240,7 +247,7 @@ async fn a_call_that_a_person_found_not_to_have_run_is_in_doubt_no_longer() {
     assert_eq!((stage.calls(), stage.person.asked()), (2, vec![]));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_replay_is_told_to_the_model() {
     let exists = ErrorData::new(ErrorCode(-32000), "already exists", None);
     let second = server().then(Step::Answer(CallReply::Error(exists)));
@@ -266,7 +273,7 @@ async fn an_error_says_nothing_of_its_cause() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn trust_that_goes_before_the_first_byte_sends_nothing_and_asks() {
     for agrees in [false, true] {
         let stage = Stage::new([server(), server()]).trusted();
@@ -284,7 +291,7 @@ async fn trust_that_goes_before_the_first_byte_sends_nothing_and_asks() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_tool_that_changed_is_shown_to_the_person_before_it_is_called() {
     let stage = Stage::new([server()]).trusted();
     stage.host.tools().await;
@@ -309,12 +316,12 @@ async fn a_tool_that_changed_is_shown_to_the_person_before_it_is_called() {
     assert_eq!((stage.calls(), stage.person.asked().len()), (2, 2));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_is_cancelled_before_it_leaves_and_while_it_is_under_way() {
     let stage = Stage::new([server()]);
     let cancellation = CancellationToken::new();
     let (append, never) = (call("append"), Gate::new());
-    let (told, ()) = tokio::join!(stage.host.call(&append, &cancellation), async {
+    let (told, ()) = tokio::join!(stage.made(&append, &cancellation), async {
         while stage.person.asked().is_empty() {
             tokio::task::yield_now().await;
         }
@@ -325,7 +332,7 @@ async fn a_call_is_cancelled_before_it_leaves_and_while_it_is_under_way() {
 
     let stage = Stage::new([server().hang(&never)]).trusted();
     let cancellation = CancellationToken::new();
-    let (told, ()) = tokio::join!(stage.host.call(&append, &cancellation), async {
+    let (told, ()) = tokio::join!(stage.made(&append, &cancellation), async {
         stage.connections[0].wait_for_calls(1).await;
         cancellation.cancel();
     });
@@ -333,18 +340,18 @@ async fn a_call_is_cancelled_before_it_leaves_and_while_it_is_under_way() {
     assert_eq!((stage.calls(), stage.person.looked()), (1, vec!["cancelled".to_owned()]));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_called_says_so() {
     let stage = Stage::new([server()]).trusted();
     assert!(text(&stage.call("delete").await).contains("unknown_tool"));
     let elsewhere = ModelCall::new("elsewhere", "append", "").unwrap();
-    let told = stage.host.call(&elsewhere, &CancellationToken::new()).await;
+    let told = stage.made(&elsewhere, &CancellationToken::new()).await;
     assert!(text(&told).contains("unknown_server"));
     assert!(text(&ModelCall::new("notes", "append", "[1]").unwrap_err()).contains("invalid_arguments"));
     assert_eq!(stage.calls(), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn arguments_arrive_as_the_model_wrote_them() {
     let stage = Stage::new([server()]).trusted();
     stage.call("append").await;
