@@ -1,6 +1,7 @@
 //! A host's own source of bearer tokens.
 
 use std::{
+    collections::HashMap,
     io,
     sync::{
         Arc,
@@ -9,8 +10,17 @@ use std::{
 };
 
 use async_trait::async_trait;
-use mcp_tool::{Client, Outcome, TokenSource, ToolCall, ToolError};
-use mcp_tool_cli::fault_server::{Scenario, ToolSpec};
+use futures_util::stream::BoxStream;
+use http::{HeaderName, HeaderValue};
+use mcp_tool::{Client, Outcome, TokenSource, ToolCall, ToolError, Transport};
+use mcp_tool_cli::fault_server::{Http, HttpFault, Reply, Resumed, Scenario, ToolSpec};
+use rmcp::{
+    model::ClientJsonRpcMessage,
+    transport::streamable_http_client::{
+        StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+    },
+};
+use sse_stream::{Error as SseError, Sse};
 
 use crate::server::Server;
 
@@ -66,5 +76,68 @@ async fn a_server_that_cannot_be_reached_for_want_of_a_token_is_told_so_at_once(
     assert!(server.record().received().is_empty());
     tokens.gone.store(false, Ordering::Relaxed);
     client.call(ToolCall::new("put")).await.unwrap();
+    server.stop().await;
+}
+
+/// A layer that brings the token of every request, as rmcp's `AuthClient` does.
+#[derive(Clone)]
+struct Bringing<C>(C);
+
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Failure<C> = StreamableHttpError<<C as StreamableHttpClient>::Error>;
+
+fn brought() -> Option<String> {
+    Some("canary".to_owned())
+}
+
+impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Bringing<C> {
+    type Error = C::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        _: Option<String>,
+        headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Failure<C>> {
+        self.0.post_message(uri, message, session, brought(), headers).await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        _: Option<String>,
+        headers: Headers,
+    ) -> Result<(), Failure<C>> {
+        self.0.delete_session(uri, session, brought(), headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        _: Option<String>,
+        headers: Headers,
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure<C>> {
+        self.0.get_stream(uri, session, last_event, brought(), headers).await
+    }
+}
+
+#[tokio::test]
+async fn a_stream_is_resumed_with_a_token_whoever_brought_it() {
+    let scenario = Scenario::new()
+        .tool(ToolSpec::new("put"))
+        .http(Http::new().token("canary").reply(Reply::SseWithIds).retry_ms(1))
+        .on_every_call(HttpFault::SseEndsAfterId { resumed: Resumed::Answer });
+    let server = Server::start(&scenario).await;
+    let of_a_layer = server.connector().start_with(Bringing).await.unwrap();
+    of_a_layer.call_tool(ToolCall::new("put")).await.unwrap();
+    let of_the_host = server.connector().with_tokens(Tokens::default()).start().await.unwrap();
+    of_the_host.call_tool(ToolCall::new("put")).await.unwrap();
+    let record = server.record();
+    assert_eq!((record.received().len(), record.resumes().len()), (2, 2));
     server.stop().await;
 }

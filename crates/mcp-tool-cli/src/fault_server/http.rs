@@ -135,6 +135,9 @@ impl Front {
             };
             let socket = socket.clone();
             let connection = match &*request.method {
+                _ if !self.settings.admits(request.token()) => {
+                    self.respond(&Response::unauthorised(), &socket)?
+                }
                 "POST" => self.post(&request, socket)?,
                 "GET" => self.get(&request, socket)?,
                 "DELETE" => self.delete(&request, &socket)?,

@@ -42,6 +42,8 @@ pub(super) struct Address {
     pub(super) uri: Arc<str>,
     pub(super) session: Option<Arc<str>>,
     pub(super) headers: HashMap<HeaderName, HeaderValue>,
+    /// The token that a layer above brought with the POST. The host's own source is asked anew.
+    pub(super) token: Option<String>,
 }
 
 /// The events of a response, each up to a limit in bytes.
@@ -137,8 +139,8 @@ impl AnswerStream {
         while self.resumes < self.client.max_resumes() {
             tokio::time::sleep(self.retry.unwrap_or_else(|| pause(self.resumes)).min(LONGEST_PAUSE)).await;
             self.resumes += 1;
-            let Address { uri, session, headers } = self.address.clone();
-            let token = self.client.token(None).await.ok()?;
+            let Address { uri, session, headers, token } = self.address.clone();
+            let token = self.client.token(token).await.ok()?;
             let resumed = self.client.http().get_stream_with_max_sse_event_size(
                 uri,
                 session,

@@ -258,6 +258,7 @@ impl StreamableHttpClient for HttpClient {
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let ours = Outgoing::of(&message);
+        let given = token.clone();
         let token = match (self.token(token).await, &ours) {
             (Ok(token), _) => token,
             (Err(error), Some(ours)) => return Err(told(&ours.tap, error)),
@@ -285,7 +286,7 @@ impl StreamableHttpClient for HttpClient {
             Ok(json) => json,
             Err(error) => return Err(told(&ours.tap, TransportError::other(error))),
         };
-        self.post_ours(ours.tap, json, Address { uri, session, headers }, token).await
+        self.post_ours(ours.tap, json, Address { uri, session, headers, token: given }, token).await
     }
 
     async fn delete_session(

@@ -45,6 +45,11 @@ impl Request {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
     }
+
+    /// The bearer token that it shows.
+    pub(super) fn token(&self) -> Option<&str> {
+        self.header("authorization")?.strip_prefix("Bearer ")
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub struct Http {
     pub(super) listens: Option<When>,
     pub(super) handshake: Option<Response>,
     pub(super) tls: Option<Tls>,
+    pub(super) token: Option<String>,
 }
 
 impl Http {
@@ -58,10 +59,20 @@ impl Http {
         self
     }
 
+    /// A request without this bearer token gets 401. Default: none is needed.
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
     /// It speaks TLS. Default: it does not.
     pub fn tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
         self
+    }
+
+    pub(super) fn admits(&self, token: Option<&str>) -> bool {
+        self.token.is_none() || self.token.as_deref() == token
     }
 }
 
