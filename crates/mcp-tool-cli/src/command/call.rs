@@ -22,7 +22,7 @@ use self::{
 use super::{
     duration,
     exit::Exit,
-    interrupt::until_interrupted,
+    interrupt::{Interruption, until_interrupted},
     log::{Log, Verbosity},
     nearest,
     output::Format,
@@ -73,7 +73,7 @@ Examples:
 pub(crate) fn run(options: Options) -> Exit {
     let screen = Arc::new(Screen::stderr());
     Invocation::prepare(options, screen.clone())
-        .and_then(|invocation| until_interrupted(&screen, |token| invocation.make(token)))
+        .and_then(|invocation| until_interrupted(&screen, |interruption| invocation.make(interruption)))
         .unwrap_or_else(|problem| problem.tell())
 }
 
@@ -107,7 +107,8 @@ impl Invocation {
         })
     }
 
-    async fn make(self, token: CancellationToken) -> Result<Exit, Problem> {
+    async fn make(self, interruption: Interruption) -> Result<Exit, Problem> {
+        let token = &interruption.token;
         let progress = Progress::new();
         let call = ToolCall::new(self.tool)
             .with_arguments(self.arguments)
@@ -118,9 +119,12 @@ impl Invocation {
             .started();
         let (trust, allowed) = (self.policy.trust(self.server.trust), self.server.tools.clone());
         let session = Session::open(self.server, &self.policy, trust, self.log.clone());
-        let invocation = invoke(&session, call, &token, &allowed, &progress, &self.log);
+        let invocation = invoke(&session, call, token, &allowed, &progress, &self.log);
         let ended = progress.shown_on(&self.screen, invocation).await;
         let exit = ended.map(|ended| Report::new(&ended).tell(self.output, &self.screen));
+        if let Ok(exit) = exit {
+            interruption.told(exit);
+        }
         session.close().await;
         exit
     }

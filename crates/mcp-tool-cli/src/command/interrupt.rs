@@ -1,9 +1,29 @@
-use std::{future::Future, io};
+use std::{
+    future::Future,
+    io,
+    sync::{Arc, OnceLock},
+};
 
 use mcp_tool::CancellationToken;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{exit::Exit, problem::Problem, screen::Screen};
+
+/// What a command's work hears of signals, and what it has told already.
+#[derive(Clone)]
+pub(crate) struct Interruption {
+    /// Cancelled by the first signal.
+    pub(crate) token: CancellationToken,
+    told: Arc<OnceLock<Exit>>,
+}
+
+impl Interruption {
+    /// The outcome was told: whatever signal comes while the server is being ended, this is the exit.
+    pub(crate) fn told(&self, exit: Exit) {
+        // The first one was told.
+        let _ = self.told.set(exit);
+    }
+}
 
 /// Runs a command's work on a runtime of its own, and ends it when somebody asks for that.
 ///
@@ -12,7 +32,7 @@ use super::{exit::Exit, problem::Problem, screen::Screen};
 /// this: the runtime kills, as it goes down, whoever is left.
 pub(crate) fn until_interrupted<W>(
     screen: &Screen,
-    work: impl FnOnce(CancellationToken) -> W,
+    work: impl FnOnce(Interruption) -> W,
 ) -> Result<Exit, Problem>
 where
     W: Future<Output = Result<Exit, Problem>>,
@@ -20,17 +40,21 @@ where
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
         let mut signals = Signals::listen()?;
-        let token = CancellationToken::new();
+        let interruption = Interruption { token: CancellationToken::new(), told: Arc::default() };
+        let told = || interruption.told.get().copied();
         let interrupted = async {
             signals.next().await;
-            token.cancel();
-            screen.line("cancelling; once more to end at once");
+            interruption.token.cancel();
+            screen.line(match told() {
+                None => "cancelling; once more to end at once",
+                Some(_) => "ending the server; once more to end at once",
+            });
             signals.next().await;
         };
         tokio::select! {
             biased;
-            () = interrupted => Ok(Exit::Cancelled),
-            exit = work(token.clone()) => exit,
+            () = interrupted => Ok(told().unwrap_or(Exit::Cancelled)),
+            exit = work(interruption.clone()) => exit,
         }
     });
     // Tasks are dropped all the same; only a name that is still being resolved is not waited for.

@@ -57,8 +57,8 @@ pub(crate) fn run(options: Options) -> Exit {
     server
         .one_or_all(&screen)
         .and_then(|servers| {
-            until_interrupted(&screen, |token| async move {
-                let views = look(servers, timeout, &policy, &log, &token).await;
+            until_interrupted(&screen, |interruption| async move {
+                let views = look(servers, timeout, &policy, &log, &interruption.token).await;
                 let text = match output {
                     Format::Text => table::of(&views),
                     Format::Json => format!("{}\n", view::json(&views)),

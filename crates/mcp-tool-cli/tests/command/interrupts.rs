@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    io::{BufRead, BufReader},
     process::{Child, Stdio},
 };
 
@@ -71,6 +72,28 @@ fn a_second_signal_ends_at_once_and_still_leaves_nothing() {
     assert_eq!(told.code, Some(130));
     assert!(!asked.exists(), "it was ended in order");
     assert!(told.stderr.starts_with("mcp-tool: cancelling; once more to end at once\n"), "{told:?}");
+}
+
+#[test]
+fn an_outcome_that_was_told_stands_however_the_server_is_ended() {
+    let bench = Bench::new();
+    // It lives on after its input has ended, and leaves a note when it is asked by SIGTERM.
+    let asked = bench.path("asked");
+    let stay = format!("trap 'touch {}' TERM; \"$@\"; while :; do sleep 1; done", asked.display());
+    let words = ["call", "put", "--output", "json", "--", "sh", "-c", &stay, "sh"].map(OsString::from);
+    let mut command = bench.command(words.into_iter().chain(bench.server(&put())));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut told).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&told).unwrap()["outcome"], "completed");
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    send(&child, Signal::INT);
+    stderr.read_line(&mut line).unwrap();
+    assert_eq!(line, "mcp-tool: ending the server; once more to end at once\n");
+    send(&child, Signal::INT);
+    assert_eq!(finish(child).code, Some(0));
+    assert!(!asked.exists(), "it was ended in order");
 }
 
 #[test]
