@@ -97,7 +97,8 @@ fn first(row: Row) -> First {
         | Fault::UnsentAndTrustWithdrawn
         | Fault::UnsentAndToolChanged => First::Lost { read: 0, ran: 0, proof: Proof::Unsent },
 
-        Fault::Hang | Fault::LateAnswer | Fault::WrongId => over(1, 1, End::Unknown("deadline")),
+        Fault::Hang | Fault::LateAnswer => over(1, 1, End::Unknown("deadline")),
+        Fault::WrongId => over(1, 1, End::Unknown("invalid_reply")),
         Fault::StopReading => over(0, 0, End::Unknown("deadline")),
         Fault::StopReadingLongCall => over(0, 0, End::NotExecuted("deadline")),
         Fault::ReplyOverTheLimit => over(1, 1, End::Unknown("reply_too_large")),

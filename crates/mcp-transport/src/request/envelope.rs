@@ -66,7 +66,10 @@ impl Requests {
         match (&envelope.id, envelope.method.as_deref()) {
             (Some(id), None) => match self.deliver(id, || envelope.arrival()) {
                 Some(id) => Sorted::Delivered(id),
-                None => Sorted::Unasked,
+                None => {
+                    self.stray(id);
+                    Sorted::Unasked
+                }
             },
             (Some(id), Some(_)) => Sorted::Request(id.clone()),
             (None, Some("notifications/progress")) => {

@@ -22,6 +22,8 @@ struct Taps {
     live: HashMap<u64, Entry>,
     by_id: HashMap<RequestId, u64>,
     by_token: HashMap<ProgressToken, u64>,
+    /// The greatest number that rmcp has given to a request of ours; it counts up.
+    last_id: i64,
     ended: bool,
 }
 
@@ -78,6 +80,9 @@ impl Requests {
         };
         entry.id = Some(id.clone());
         entry.token = token.clone();
+        if let RequestId::Number(number) = id {
+            taps.last_id = taps.last_id.max(*number);
+        }
         taps.by_id.insert(id.clone(), tap.key);
         if let Some(token) = token {
             taps.by_token.insert(token, tap.key);
@@ -99,6 +104,19 @@ impl Requests {
         // Under the lock: whoever gives the request up afterwards finds the arrival.
         entry.tap.arrive(arrival());
         entry.id
+    }
+
+    /// Nobody waits for an answer with this id. One that was never given to a request may have been meant
+    /// for any of those that are out; others only come late.
+    pub(crate) fn stray(&self, id: &RequestId) {
+        let taps = self.taps();
+        let number = match id {
+            RequestId::Number(number) => Some(*number),
+            RequestId::String(text) => text.parse().ok(),
+        };
+        if number.is_none_or(|number| number < 0 || number > taps.last_id) {
+            taps.live.values().for_each(|entry| entry.tap.stray());
+        }
     }
 
     /// Follows a request no longer. Returns its id, if rmcp had given it one.

@@ -1,4 +1,7 @@
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
@@ -15,6 +18,8 @@ pub(crate) struct Tap {
     /// The call, when the request is one: its arguments, guard and progress listener.
     pub(crate) call: Option<ToolCall>,
     sending: Mutex<Sending>,
+    /// While it was out, an answer came to a request that nobody had made.
+    strayed: AtomicBool,
     arrival: Mutex<Option<oneshot::Sender<Arrival>>>,
 }
 
@@ -69,7 +74,16 @@ impl Sending {
 impl Tap {
     pub(crate) fn new(key: u64, call: Option<ToolCall>) -> (Self, oneshot::Receiver<Arrival>) {
         let (arrival, receiver) = oneshot::channel();
-        (Self { key, call, sending: Mutex::default(), arrival: Mutex::new(Some(arrival)) }, receiver)
+        (
+            Self {
+                key,
+                call,
+                sending: Mutex::default(),
+                strayed: AtomicBool::new(false),
+                arrival: Mutex::new(Some(arrival)),
+            },
+            receiver,
+        )
     }
 
     pub(crate) fn sending(&self) -> MutexGuard<'_, Sending> {
@@ -104,6 +118,17 @@ impl Tap {
     #[cfg(feature = "http")]
     pub(crate) fn has_arrived(&self) -> bool {
         self.arrival.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// Notes an answer to a request that nobody had made: it may have been meant for this one.
+    pub(crate) fn stray(&self) {
+        if self.is_out() {
+            self.strayed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn has_strayed(&self) -> bool {
+        self.strayed.load(Ordering::Relaxed)
     }
 
     /// Hands over what came of the request. Only the first arrival counts.

@@ -7,7 +7,7 @@ use rmcp::{
 use tokio::sync::oneshot;
 
 use super::{Arrival, Extent, Tap};
-use crate::{Delivery, ToolCall, TransportError};
+use crate::{Delivery, ErrorKind, ToolCall, TransportError};
 
 /// What carries requests to one server.
 pub(crate) trait Carrier {
@@ -74,6 +74,11 @@ impl<'a, C: Carrier> UnderWay<'a, C> {
         if let Ok(Ok(answer)) = self.arrival.try_recv() {
             return Ok(answer);
         }
+        let waited = matches!(error.kind(), ErrorKind::Deadline | ErrorKind::IdleTimeout);
+        let error = match waited && self.tap.has_strayed() {
+            true => TransportError::invalid_reply("the only answer that came has an id of no request"),
+            false => error,
+        };
         Err(match (sealed, error.delivery()) {
             (Delivery::Unsent, _) => error.proven_unsent(),
             (_, Delivery::Refused) => error,
