@@ -109,7 +109,9 @@ async fn a_server_that_asks_for_a_client_certificate_is_reached_with_it_and_told
         assert_eq!(server.record().versions().len(), 0, "{backend:?}");
         let identity = backend.identity(&fs::read_to_string(file).unwrap());
         let with = connector.with_client(server.client(backend).identity(identity)).unwrap();
-        let answer = client(with).call(call("once")).await.unwrap();
+        let answer = client(with).call(call("once")).await;
+        let answer =
+            answer.unwrap_or_else(|error| panic!("{backend:?}: {error:?}, {:?}", error.transport_error()));
         assert_eq!((answer.attempts, server.record().executions().len()), (1, 1), "{backend:?}");
         server.stop().await;
     }

@@ -266,6 +266,7 @@ impl StreamableHttpClient for HttpClient {
                 return Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new())));
             }
         };
+        let uri = for_one_authorisation(uri, token.as_deref());
         let Some(ours) = ours else {
             let http = self.http();
             let posted = http
@@ -297,6 +298,7 @@ impl StreamableHttpClient for HttpClient {
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Failure> {
         let token = self.token(token).await.map_err(|error| refused(error.kind().code()))?;
+        let uri = for_one_authorisation(uri, token.as_deref());
         self.http().delete_session(uri, session, token, headers).await.map_err(without_url)
     }
 
@@ -322,6 +324,7 @@ impl StreamableHttpClient for HttpClient {
         limit: usize,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
         let token = self.token(token).await.map_err(|error| refused(error.kind().code()))?;
+        let uri = for_one_authorisation(uri, token.as_deref());
         let http = self.http();
         let events = http
             .get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, limit)
@@ -329,6 +332,20 @@ impl StreamableHttpClient for HttpClient {
             .map_err(without_url)?;
         Ok(self.observe(events))
     }
+}
+
+/// A name and a password in the URL are sent as `Authorization`, too, and twice is once too often: the
+/// token wins.
+fn for_one_authorisation(uri: Arc<str>, token: Option<&str>) -> Arc<str> {
+    if token.is_none() || !uri.contains('@') {
+        return uri;
+    }
+    let Ok(mut url) = reqwest::Url::parse(&uri) else {
+        return uri;
+    };
+    // Refused only for URLs that can have neither.
+    let _ = url.set_username("").and_then(|()| url.set_password(None));
+    url.as_str().into()
 }
 
 /// rmcp logs these errors, and a URL may hold a secret.

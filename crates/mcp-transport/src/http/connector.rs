@@ -131,7 +131,8 @@ impl<H> HttpConnector<H> {
         self
     }
 
-    /// Where the bearer token of each request comes from. Default: none is sent.
+    /// Where the bearer token of each request comes from. Default: none is sent. A name and a password in
+    /// the URL are sent with the requests for which there is no token.
     #[must_use]
     pub fn with_tokens(mut self, tokens: impl TokenSource + 'static) -> Self {
         self.tokens = Some(Arc::new(tokens));
