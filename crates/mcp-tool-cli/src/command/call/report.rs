@@ -43,6 +43,12 @@ struct Reply<'a>(#[serde(serialize_with = "reply")] &'a CallReply);
 
 fn reply<S: serde::Serializer>(reply: &CallReply, serializer: S) -> Result<S::Ok, S::Error> {
     match reply {
+        // What is left out is false (MCP, server/tools), and scripts should not have to know that.
+        CallReply::Result(result) if result.is_error.is_none() => {
+            let mut result = result.clone();
+            result.is_error = Some(false);
+            result.serialize(serializer)
+        }
         CallReply::Result(result) => result.serialize(serializer),
         CallReply::InputRequired(request) => request.serialize(serializer),
         CallReply::Task(task) => task.serialize(serializer),
