@@ -140,7 +140,7 @@ impl AnswerStream {
             tokio::time::sleep(self.retry.unwrap_or_else(|| pause(self.resumes)).min(LONGEST_PAUSE)).await;
             self.resumes += 1;
             let Address { uri, session, headers, token } = self.address.clone();
-            let token = self.client.token(token).await.ok()?;
+            let (uri, token) = self.client.authorised(uri, token).await.ok()?;
             let resumed = self.client.http().get_stream_with_max_sse_event_size(
                 uri,
                 session,

@@ -88,15 +88,20 @@ impl HttpClient {
         self.0.requests.sort(text)
     }
 
-    /// The token that rmcp brings, or else the host's.
-    pub(super) async fn token(&self, given: Option<String>) -> Result<Option<String>, TransportError> {
-        match (given, &self.0.tokens) {
+    /// Where a request goes, and with which token: the one that rmcp brings, or else the host's.
+    pub(super) async fn authorised(
+        &self,
+        uri: Arc<str>,
+        given: Option<String>,
+    ) -> Result<(Arc<str>, Option<String>), TransportError> {
+        let token = match (given, &self.0.tokens) {
             (None, Some(tokens)) => tokens
                 .token()
                 .await
-                .map_err(|error| TransportError::authorisation_required().caused_by(error).proven_unsent()),
-            (given, _) => Ok(given),
-        }
+                .map_err(|error| TransportError::authorisation_required().caused_by(error).proven_unsent())?,
+            (given, _) => given,
+        };
+        Ok((for_one_authorisation(uri, token.as_deref()), token))
     }
 
     async fn post_ours(
@@ -259,14 +264,13 @@ impl StreamableHttpClient for HttpClient {
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let ours = Outgoing::of(&message);
         let given = token.clone();
-        let token = match (self.token(token).await, &ours) {
-            (Ok(token), _) => token,
+        let (uri, token) = match (self.authorised(uri, token).await, &ours) {
+            (Ok(authorised), _) => authorised,
             (Err(error), Some(ours)) => return Err(told(&ours.tap, error)),
             (Err(_), None) => {
                 return Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new())));
             }
         };
-        let uri = for_one_authorisation(uri, token.as_deref());
         let Some(ours) = ours else {
             let http = self.http();
             let posted = http
@@ -297,8 +301,8 @@ impl StreamableHttpClient for HttpClient {
         token: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Failure> {
-        let token = self.token(token).await.map_err(|error| refused(error.kind().code()))?;
-        let uri = for_one_authorisation(uri, token.as_deref());
+        let authorised = self.authorised(uri, token).await;
+        let (uri, token) = authorised.map_err(|error| refused(error.kind().code()))?;
         self.http().delete_session(uri, session, token, headers).await.map_err(without_url)
     }
 
@@ -323,8 +327,8 @@ impl StreamableHttpClient for HttpClient {
         headers: HashMap<HeaderName, HeaderValue>,
         limit: usize,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
-        let token = self.token(token).await.map_err(|error| refused(error.kind().code()))?;
-        let uri = for_one_authorisation(uri, token.as_deref());
+        let authorised = self.authorised(uri, token).await;
+        let (uri, token) = authorised.map_err(|error| refused(error.kind().code()))?;
         let http = self.http();
         let events = http
             .get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, limit)
