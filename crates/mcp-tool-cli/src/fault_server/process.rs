@@ -65,9 +65,7 @@ pub(super) struct LateWork {
 /// Starts this program once more as a child that does this work, whatever becomes of its parent.
 pub(super) fn start_worker(work: &LateWork, journal: &Journal) -> io::Result<()> {
     let work = serde_json::to_string(work)?;
-    let mut command = again(["--late-work".into(), work.into()])?;
-    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    journal.record(&Event::Grandchild { start: journal.start(), pid: child.id() })
+    start_child(again(["--late-work".into(), work.into()])?, Holds::Nothing, journal)
 }
 
 /// The life of such a child.
@@ -79,13 +77,14 @@ pub(super) fn work_late(work: LateWork, ledger: &Path) -> io::Result<()> {
 
 /// Starts this program once more as a child that only holds what it inherits.
 pub(super) fn start_grandchild(holds: Holds, journal: &Journal) -> io::Result<()> {
+    start_child(again(["--grandchild".into()])?, holds, journal)
+}
+
+fn start_child(mut command: Command, holds: Holds, journal: &Journal) -> io::Result<()> {
     let keep =
         |stream: Holds| if holds == Holds::All || holds == stream { Stdio::inherit() } else { Stdio::null() };
-    let child = again(["--grandchild".into()])?
-        .stdin(keep(Holds::Stdin))
-        .stdout(keep(Holds::Stdout))
-        .stderr(keep(Holds::Stderr))
-        .spawn()?;
+    let child =
+        command.stdin(keep(Holds::Stdin)).stdout(keep(Holds::Stdout)).stderr(keep(Holds::Stderr)).spawn()?;
     journal.record(&Event::Grandchild { start: journal.start(), pid: child.id() })
 }
 
