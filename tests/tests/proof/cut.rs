@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use mcp_tool::{
-    ToolCall, Transport,
+    ToolCall, Transport, TransportError,
     mcp_transport::{Delivery, ErrorClass},
 };
 use mcp_tool_cli::fault_server::{Fault, Scenario, ToolSpec};
@@ -26,15 +26,9 @@ struct Cut {
 /// A server in another process reads exactly so many bytes of the call, runs it if they are a complete JSON
 /// text, and dies.
 async fn cut(bytes: usize) -> Cut {
-    let bench = Bench::new(&format!("cut-{bytes}"));
-    let scenario = Scenario::new().tool(ToolSpec::new("put")).on_call(1, Fault::DieAfterBytes { bytes });
-    let transport = bench.connector(&scenario).start().await.unwrap();
-    transport.list_tools(None).await.unwrap();
-    let call = ToolCall::new("put").with_argument("text", "x".repeat(LENGTH));
-    let error = transport.call_tool(call).await.unwrap_err();
+    let (error, executions) = lost(&format!("cut-{bytes}"), Fault::DieAfterBytes { bytes }).await;
     assert_eq!(error.class(), ErrorClass::Connection, "{bytes}: {error:?}");
-    transport.close().await;
-    Cut { bytes, executions: bench.record().executions().len(), claimed: error.delivery() }
+    Cut { bytes, executions, claimed: error.delivery() }
 }
 
 /// The length of the frame's JSON text: what a server reads up to where the call can first be run.
@@ -42,21 +36,26 @@ async fn length_of_the_json() -> usize {
     let (mut short, mut whole) = (LENGTH, LAST);
     while whole - short > 1 {
         let middle = short + (whole - short) / 2;
-        // A server that waits for more than there is dies when its client has given up and gone.
-        let bench = Bench::new(&format!("length-{middle}"));
-        let scenario =
-            Scenario::new().tool(ToolSpec::new("put")).on_call(1, Fault::DieMidRead { bytes: middle });
-        let transport = bench.connector(&scenario).start().await.unwrap();
-        transport.list_tools(None).await.unwrap();
-        let call = ToolCall::new("put").with_argument("text", "x".repeat(LENGTH));
-        let error = transport.call_tool(call).await.unwrap_err();
-        transport.close().await;
+        // Unlike the other fault, this one reads no further than the frame's end.
+        let (error, _) = lost(&format!("length-{middle}"), Fault::DieMidRead { bytes: middle }).await;
         match error.delivery() {
             Delivery::Unsent => short = middle,
             _ => whole = middle,
         }
     }
     whole
+}
+
+/// What a call that meets this fault is told, and how often it was run.
+async fn lost(name: &str, fault: Fault) -> (TransportError, usize) {
+    let bench = Bench::new(name);
+    let scenario = Scenario::new().tool(ToolSpec::new("put")).on_call(1, fault);
+    let transport = bench.connector(&scenario).start().await.unwrap();
+    transport.list_tools(None).await.unwrap();
+    let call = ToolCall::new("put").with_argument("text", "x".repeat(LENGTH));
+    let error = transport.call_tool(call).await.unwrap_err();
+    transport.close().await;
+    (error, bench.record().executions().len())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
