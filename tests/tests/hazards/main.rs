@@ -31,6 +31,8 @@
 mod bench;
 mod endings;
 mod evidence;
+#[path = "../bench/invocations.rs"]
+mod invocations;
 mod listings;
 mod raw;
 mod replies;

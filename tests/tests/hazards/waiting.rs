@@ -3,10 +3,10 @@
 //! Where the hazard is that something never ends, the clock is paused once the processes are there: then
 //! a day passes as soon as everybody waits.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use mcp_tool::{
-    Client, Happening, InvocationInfo, Observer, Outcome, Reason, ToolCall, Transport, Trust,
+    Client, Outcome, Reason, ToolCall, Transport, Trust,
     mcp_transport::{DEFAULT_IDLE_TIMEOUT, Delivery, ErrorKind},
 };
 use mcp_tool_cli::fault_server::{Fault, Record, Scenario};
@@ -16,7 +16,9 @@ use rmcp::{
 };
 use tokio::time::{Duration, Instant, pause, resume, sleep, timeout};
 
-use crate::{A_DAY, A_MOMENT, bench::Bench, listings::put_tool, raw, shows, standstill};
+use crate::{
+    A_DAY, A_MOMENT, bench::Bench, invocations::Endings, listings::put_tool, raw, shows, standstill,
+};
 
 #[tokio::test]
 async fn r13_a_call_that_is_never_answered_ends() {
@@ -164,18 +166,4 @@ fn stopped_reading(record: &Record) -> bool {
 fn keys(bench: &Bench) -> Vec<String> {
     let executions = bench.record().executions().into_iter();
     executions.map(|execution| execution.key.as_str().unwrap_or_default().to_owned()).collect()
-}
-
-/// How the invocations of a client ended.
-#[derive(Clone, Default)]
-struct Endings(Arc<Mutex<Vec<Ending>>>);
-
-type Ending = (Option<Outcome>, Option<Reason>);
-
-impl Observer for Endings {
-    fn observe(&self, _: &InvocationInfo<'_>, happening: &Happening) {
-        if let Happening::Ended { outcome, reason, .. } = happening {
-            self.0.lock().unwrap().push((*outcome, *reason));
-        }
-    }
 }

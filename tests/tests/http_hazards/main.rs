@@ -38,6 +38,8 @@
 //! memory (`tests/hazards.rs` there).
 
 mod evidence;
+#[path = "../bench/invocations.rs"]
+mod invocations;
 mod layer;
 mod listings;
 mod raw;

@@ -1,17 +1,9 @@
 //! Calls that wait for ever, or that go on after nobody waits for them any more.
 
-use std::{
-    error::Error,
-    fs,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{error::Error, fs, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use mcp_tool::{
-    Client, Happening, InvocationInfo, Observer, Outcome, Reason, TokenSource, Transport, Trust,
-    mcp_transport::DEFAULT_IDLE_TIMEOUT,
-};
+use mcp_tool::{Client, Outcome, Reason, TokenSource, Transport, Trust, mcp_transport::DEFAULT_IDLE_TIMEOUT};
 use mcp_tool_cli::fault_server::{Fault, HttpFault, Moment, Record, Response, Scenario, When};
 use rmcp::service::PeerRequestOptions;
 use tokio::{
@@ -20,7 +12,9 @@ use tokio::{
 };
 
 use crate::{
-    call, counts, keys, put, raw,
+    call, counts,
+    invocations::Endings,
+    keys, put, raw,
     server::{PATIENCE, Server},
     shows,
 };
@@ -178,19 +172,5 @@ impl TokenSource for Tokens {
         }
         drop(self.turn.lock().await);
         Ok(None)
-    }
-}
-
-/// How the invocations of a client ended.
-#[derive(Clone, Default)]
-struct Endings(Arc<Mutex<Vec<Ending>>>);
-
-type Ending = (Option<Outcome>, Option<Reason>);
-
-impl Observer for Endings {
-    fn observe(&self, _: &InvocationInfo<'_>, happening: &Happening) {
-        if let Happening::Ended { outcome, reason, .. } = happening {
-            self.0.lock().unwrap().push((*outcome, *reason));
-        }
     }
 }
