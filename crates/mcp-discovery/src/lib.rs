@@ -7,6 +7,7 @@ mod discovery;
 mod error;
 mod flight;
 mod generation;
+pub mod generations;
 mod hints;
 mod limits;
 mod listener;

@@ -4,10 +4,8 @@ use async_trait::async_trait;
 use mcp_transport::{Connector, Fence};
 
 use crate::{
-    Catalog, Discovery, DiscoveryError, Generation, ListLimits, Reconnect,
-    run::Runner,
-    sleep::Sleep,
-    state::{Need, State},
+    Catalog, Discovery, DiscoveryError, Generation, ListLimits, Reconnect, generations::Need, run::Runner,
+    sleep::Sleep, state::State,
 };
 
 /// The discovery of one server: connects when needed, lists page by page, and keeps the catalog.

@@ -7,8 +7,9 @@ use tracing::debug;
 use crate::{
     Catalog, ConnectionId, DiscoveryError, DiscoveryErrorKind, ListLimits, Reconnect,
     flight::{Outcome, Waiter},
+    generations::{FlightId, Need},
     listener::Listener,
-    state::{FlightId, Need, State},
+    state::State,
     walk::walk,
 };
 
