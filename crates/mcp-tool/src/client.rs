@@ -4,7 +4,9 @@ use mcp_discovery::{Catalog, Discovery, DiscoveryError, PagingDiscovery};
 use mcp_transport::{Connector, ToolCall};
 use replay_policy::{ConservativePolicy, ReplayPolicy, Trust};
 
-use crate::{Answer, Observer, ToolError, ToolHandle, TrustSource, driver};
+use crate::{
+    Answer, Observer, RetryBudget, ToolError, ToolHandle, TrustSource, driver, retry_budget::Bucket,
+};
 
 /// Calls the tools of one server. Cheap to clone; clones share the connection.
 ///
@@ -32,6 +34,7 @@ pub(crate) struct Shared {
     pub(crate) policy: Arc<dyn ReplayPolicy>,
     pub(crate) trust: Arc<dyn TrustSource>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) retry_budget: Bucket,
 }
 
 impl Client {
@@ -50,6 +53,7 @@ impl Client {
             policy: Arc::new(ConservativePolicy::default()),
             trust: Arc::new(Trust::NONE),
             observer: None,
+            retry_budget: Bucket::new(RetryBudget::default()),
         })
     }
 
@@ -120,6 +124,12 @@ impl ClientBuilder {
     /// Whether the server and the workspace are trusted, read live. Default: neither is.
     pub fn trust(mut self, trust: impl TrustSource + 'static) -> Self {
         self.0.trust = Arc::new(trust);
+        self
+    }
+
+    /// How many replays the server gets over all invocations. Default: [`RetryBudget::default`].
+    pub fn retry_budget(mut self, budget: RetryBudget) -> Self {
+        self.0.retry_budget = Bucket::new(budget);
         self
     }
 

@@ -12,7 +12,7 @@ use mcp_discovery::{Catalog, CatalogTool, DiscoveryError, ToolName};
 use mcp_transport::{
     CallReply, ErrorClass, ErrorKind, Guard, ServerIdentity, ToolCall, TransportError, Withdrawn,
 };
-use replay_policy::{Decision, FailedAttempt, Trust};
+use replay_policy::{Checkpoint, Decision, Delivery, FailedAttempt, Trust};
 use tokio::time::sleep_until;
 use tracing::{Instrument, Span, field::Empty};
 
@@ -160,7 +160,21 @@ impl Driver<'_> {
         self.span.record("decision", code);
         tracing::debug!(checkpoint = ?facts.checkpoint, delivery = ?facts.delivery, decision = code, "decided");
         self.tell(&Happening::Decided { checkpoint: facts.checkpoint, decision });
-        Event::Decided(decision)
+        match decision {
+            Decision::Replay if !self.is_within_budget(&facts) => Event::OverBudget,
+            decision => Event::Decided(decision),
+        }
+    }
+
+    /// The first replay of an invocation is its own; what did not leave is not replayed.
+    fn is_within_budget(&self, facts: &Consultation) -> bool {
+        let bucket = &self.shared.retry_budget;
+        facts.delivery == Delivery::Unsent
+            || facts.replays == 0
+            || match facts.checkpoint {
+                Checkpoint::BeforeReconnect => bucket.has_one(),
+                Checkpoint::BeforeReplay => bucket.take(),
+            }
     }
 
     async fn attempt(&mut self, kind: AttemptKind) -> Event {
@@ -323,10 +337,10 @@ fn tells_of_a_lost_session(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::HttpStatus(_))
 }
 
-fn delivery_code(delivery: replay_policy::Delivery) -> &'static str {
+fn delivery_code(delivery: Delivery) -> &'static str {
     match delivery {
-        replay_policy::Delivery::Unsent => "unsent",
-        replay_policy::Delivery::Refused => "refused",
-        replay_policy::Delivery::Unknown => "unknown",
+        Delivery::Unsent => "unsent",
+        Delivery::Refused => "refused",
+        Delivery::Unknown => "unknown",
     }
 }

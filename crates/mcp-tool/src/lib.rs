@@ -9,6 +9,7 @@ mod handle;
 pub mod machine;
 mod observer;
 mod reason;
+mod retry_budget;
 mod trust;
 
 pub use answer::Answer;
@@ -17,6 +18,7 @@ pub use error::{Outcome, ToolError};
 pub use handle::ToolHandle;
 pub use observer::{Happening, InvocationInfo, Observer};
 pub use reason::Reason;
+pub use retry_budget::RetryBudget;
 pub use trust::{TrustFn, TrustSource, trust_fn};
 
 // The words that a host needs besides, from the layers below.

@@ -33,6 +33,8 @@ pub enum Reason {
     IdleTimeout,
     /// No policy may try more often.
     AttemptLimit,
+    /// The server had all the replays that it gets for now.
+    RetryBudget,
     /// The attempt failed in another way.
     Transport(ErrorKind),
 }
@@ -53,6 +55,7 @@ impl Reason {
             Self::Deadline => "deadline",
             Self::IdleTimeout => "idle_timeout",
             Self::AttemptLimit => "attempt_limit",
+            Self::RetryBudget => "retry_budget",
             Self::Transport(kind) => kind.code(),
         }
     }

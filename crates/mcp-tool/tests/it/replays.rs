@@ -69,6 +69,28 @@ async fn replays_end_at_the_limit_of_the_policy() {
 }
 
 #[tokio::test]
+async fn the_first_replay_of_an_invocation_is_free_and_further_ones_share_a_budget() {
+    use mcp_tool::RetryBudget;
+    use std::time::Duration;
+
+    let lives =
+        (0..4).flat_map(|_| [life(idempotent()).lose(), life(idempotent()).lose(), life(idempotent())]);
+    let server = Lives::of(lives);
+    let hour = Duration::from_secs(3_600);
+    let client = server.client().trust(Trust::BOTH).retry_budget(RetryBudget::new(2, hour)).build();
+    for _ in 0..2 {
+        // The life that answers lives on; end it, so that the next call begins on one that loses it.
+        let answer = client.call(ToolCall::new("put")).await.unwrap();
+        assert_eq!((answer.attempts, answer.replays), (3, 2));
+        client.catalog().await.unwrap().transport().close().await;
+    }
+    let error = client.call(ToolCall::new("put")).await.unwrap_err();
+    assert_eq!((error.outcome(), error.reason().code()), (Outcome::Unknown, "retry_budget"));
+    assert_eq!((error.attempts(), error.replays()), (2, 1), "the first replay was its own");
+    assert_eq!(server.connects(), 8, "nothing reconnected on its behalf");
+}
+
+#[tokio::test]
 async fn no_policy_lifts_the_ceiling() {
     let server = Lives::of((0..12).map(|_| life(None).lose()));
     let client = server.client().policy(policy_fn(|_| Decision::Replay)).build();
