@@ -13,6 +13,8 @@ mod documents {
     mod replay_safety {}
     #[doc = include_str!("../../docs/errors.md")]
     mod errors {}
+    #[doc = include_str!("../../docs/observability.md")]
+    mod observability {}
     #[doc = include_str!("../../docs/custom-transport.md")]
     mod custom_transport {}
     #[doc = include_str!("../../docs/mocking.md")]

@@ -121,6 +121,12 @@ impl Driver<'_> {
             Waited::DeadlinePassed => return Event::DeadlinePassed,
         };
         self.span.record("generation", catalog.generation().get());
+        self.tell(&Happening::Listed {
+            generation: catalog.generation(),
+            connection: catalog.connection(),
+            tools: catalog.len(),
+            quarantined: catalog.quarantined().len(),
+        });
         let (identity, _) = self.began.get_or_insert_with(|| {
             let identity = catalog.identity().clone();
             let trust = self.shared.trust.trust(&self.shared.name, &identity);

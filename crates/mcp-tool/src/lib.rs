@@ -7,6 +7,8 @@ mod driver;
 mod error;
 mod handle;
 pub mod machine;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod observer;
 mod reason;
 mod retry_budget;
@@ -16,6 +18,8 @@ pub use answer::Answer;
 pub use client::{Client, ClientBuilder};
 pub use error::{Outcome, ToolError};
 pub use handle::ToolHandle;
+#[cfg(feature = "metrics")]
+pub use metrics::MetricsObserver;
 pub use observer::{Happening, InvocationInfo, Observer};
 pub use reason::Reason;
 pub use retry_budget::RetryBudget;
