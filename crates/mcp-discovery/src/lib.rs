@@ -12,6 +12,8 @@ mod hints;
 mod limits;
 mod listener;
 mod listing;
+#[cfg(feature = "mock")]
+mod mock;
 mod name;
 mod paging;
 mod quarantine;
@@ -26,13 +28,13 @@ pub use backoff::Reconnect;
 pub use catalog::Catalog;
 pub use digest::DefinitionDigest;
 pub use discovery::Discovery;
-#[cfg(feature = "mock")]
-pub use discovery::MockDiscovery;
 pub use error::{DiscoveryError, DiscoveryErrorKind};
 pub use generation::{ConnectionId, Generation};
 pub use hints::{DeclaredHints, Hint};
 pub use limits::ListLimits;
 pub use listing::Warning;
+#[cfg(feature = "mock")]
+pub use mock::MockDiscovery;
 pub use name::ToolName;
 pub use paging::PagingDiscovery;
 pub use quarantine::{QuarantineReason, Quarantined};
