@@ -15,12 +15,14 @@ mod listing;
 #[cfg(feature = "mock")]
 mod mock;
 mod name;
+mod oversight;
 mod paging;
 mod quarantine;
 mod readable;
 mod run;
 mod sleep;
 mod state;
+mod supervised;
 mod tool;
 mod walk;
 
@@ -38,4 +40,8 @@ pub use mock::MockDiscovery;
 pub use name::ToolName;
 pub use paging::PagingDiscovery;
 pub use quarantine::{QuarantineReason, Quarantined};
+pub use supervised::{
+    CatalogChange, CatalogChanges, DefinitionChange, DownReason, State, Status, SupervisedBuilder,
+    SupervisedDiscovery, Supervision,
+};
 pub use tool::CatalogTool;

@@ -81,6 +81,7 @@ fn codes_are_unique_and_stable() {
         (Kind::TooSlow.code(), "listing_too_slow"),
         (Kind::IdentityChanged.code(), "identity_changed"),
         (Kind::Stopped.code(), "discovery_stopped"),
+        (Kind::Parked.code(), "server_parked"),
         (Reason::NotAnObject.code(), "tool_not_an_object"),
         (Reason::NameMissing.code(), "tool_name_missing"),
         (Reason::NameNotAString.code(), "tool_name_not_a_string"),
