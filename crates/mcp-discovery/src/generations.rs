@@ -49,6 +49,8 @@ struct Flying {
     departed: bool,
     /// Somebody asked for what it will bring; otherwise only an event called for it.
     asked: bool,
+    /// It may go on once though nobody asked.
+    recovers: bool,
 }
 
 /// Why somebody joins a flight, which decides whether one that is under way will do.
@@ -60,6 +62,8 @@ pub enum Need {
     FreshListing,
     /// The same, unasked: not worth a new connection.
     Event,
+    /// A catalog, unasked: worth one new connection, so that the server is there when it is asked for.
+    Recovery,
 }
 
 /// Which flight somebody is on.
@@ -113,18 +117,21 @@ impl Generations {
     /// Joins the newest flight if that will do, or numbers a new one. `is_waited_for` says whether
     /// anybody is left on a flight: one that nobody waits for is stopping, or it panicked.
     pub fn join(&mut self, need: Need, is_waited_for: impl Fn(FlightId) -> bool) -> Joined {
-        let asked = need != Need::Event;
+        let asked = matches!(need, Need::Catalog | Need::FreshListing);
+        let recovers = need == Need::Recovery;
+        let any_will_do = matches!(need, Need::Catalog | Need::Recovery);
         if let Some(newest) = self.flights.last_mut()
-            && (need == Need::Catalog || !newest.departed)
+            && (any_will_do || !newest.departed)
             && is_waited_for(newest.id)
         {
             newest.asked |= asked;
+            newest.recovers |= recovers;
             return Joined::Shared(newest.id);
         }
         self.started += 1;
         let id = FlightId(self.started);
         self.flights.retain(|flying| is_waited_for(flying.id));
-        self.flights.push(Flying { id, departed: false, asked });
+        self.flights.push(Flying { id, departed: false, asked, recovers });
         Joined::New(id)
     }
 
@@ -139,16 +146,16 @@ impl Generations {
     }
 
     /// The listing of this flight is lost; it may begin another, and be joined until that leaves. False
-    /// when nobody asked for one: then it is over.
+    /// when nobody asked for one, or for one more: then it is over.
     pub fn board_again(&mut self, flight: FlightId) -> bool {
-        let asked = self.flying(flight).is_some_and(|flying| {
+        let goes_on = self.flying(flight).is_some_and(|flying| {
             flying.departed = false;
-            flying.asked
+            flying.asked | std::mem::take(&mut flying.recovers)
         });
-        if !asked {
+        if !goes_on {
             self.land(flight);
         }
-        asked
+        goes_on
     }
 
     /// The flight is over: who comes now needs another.

@@ -195,12 +195,12 @@ fn listing(catalog: &Catalog) -> Present {
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
+    use std::{future::pending, time::Duration};
 
     use mcp_transport::{Events, ScriptedTransport, connector_fn};
 
     use super::*;
-    use crate::{ListLimits, Reconnect, run::Runner};
+    use crate::{ListLimits, Reconnect, oversight::Nobody, run::Runner};
 
     /// A state whose present catalog came over this connection, and its listener.
     fn connected(connection: ConnectionId) -> Arc<State> {
@@ -209,6 +209,8 @@ mod tests {
             connector: Arc::new(connector_fn(pending)),
             limits: ListLimits::default(),
             reconnect: Reconnect::default(),
+            settle: Duration::ZERO,
+            oversight: Arc::new(Nobody),
             state: Arc::downgrade(&state),
         };
         let catalog = Catalog::new(Generation::FIRST, ScriptedTransport::new()).with_connection(connection);

@@ -77,6 +77,14 @@ pub trait Transport: Send + Sync {
         self.list_tools(None).await.map(drop)
     }
 
+    /// Whether silence of this connection means anything: then whoever keeps the server usable
+    /// [probes](Self::probe) it when it has been quiet for long. Provided: yes. A transport that keeps
+    /// nothing between two requests (HTTP without a session) overrides it: a probe would tell nothing that
+    /// the next call does not.
+    fn is_probed(&self) -> bool {
+        true
+    }
+
     /// What the connection tells on its own, from now on; one that has ended tells that at once.
     /// Provided: for ever quiet.
     fn events(&self) -> Events {
@@ -133,6 +141,9 @@ macro_rules! forward_transport {
                 Self: 'f,
             {
                 (**self).probe()
+            }
+            fn is_probed(&self) -> bool {
+                (**self).is_probed()
             }
             fn events(&self) -> Events {
                 (**self).events()

@@ -38,6 +38,9 @@ impl Transport for Odd {
     async fn probe(&self) -> Result<(), TransportError> {
         Err(TransportError::unsupported())
     }
+    fn is_probed(&self) -> bool {
+        false
+    }
     fn events(&self) -> Events {
         Events::closed()
     }
@@ -60,6 +63,7 @@ async fn is_odd(transport: impl Transport) {
     assert_eq!(transport.close().await, Fence::GroupGone);
     assert_eq!(transport.classify(&TransportError::lost()), ErrorClass::Abort);
     assert_eq!(transport.probe().await.unwrap_err().kind(), ErrorKind::Unsupported);
+    assert!(!transport.is_probed());
     assert_eq!(transport.events().next().await, Event::Closed);
 }
 
@@ -107,6 +111,7 @@ impl Transport for Plain {
 #[tokio::test(start_paused = true)]
 async fn provided_methods_probe_by_one_page_classify_by_birth_and_stay_quiet() {
     let plain = Plain(Odd::default());
+    assert!(plain.is_probed());
     plain.probe().await.unwrap();
     assert_eq!(plain.0.0.load(Ordering::Relaxed), 1);
     assert_eq!(plain.classify(&TransportError::lost()), ErrorClass::Connection);

@@ -262,6 +262,9 @@ impl StreamableHttpClient for HttpClient {
         headers: HashMap<HeaderName, HeaderValue>,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failure> {
+        if session.is_some() {
+            self.0.requests.enter_session();
+        }
         let ours = Outgoing::of(&message);
         let given = token.clone();
         let (uri, token) = match (self.authorised(uri, token).await, &ours) {

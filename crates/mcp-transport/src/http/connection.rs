@@ -170,6 +170,10 @@ impl Transport for HttpTransport {
         Fence::None
     }
 
+    fn is_probed(&self) -> bool {
+        self.carrier.requests.is_in_session()
+    }
+
     fn events(&self) -> Events {
         self.carrier.requests.subscribe()
     }

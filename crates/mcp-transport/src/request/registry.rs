@@ -14,6 +14,8 @@ use crate::{Event, EventSender, Events, ToolCall, TransportError};
 pub(crate) struct Requests {
     taps: Mutex<Taps>,
     events: EventSender,
+    #[cfg(feature = "http")]
+    in_session: std::sync::OnceLock<()>,
 }
 
 #[derive(Default)]
@@ -153,6 +155,17 @@ impl Requests {
         if was_open {
             self.events.send(Event::Closed);
         }
+    }
+
+    /// The server has given this connection a session.
+    #[cfg(feature = "http")]
+    pub(crate) fn enter_session(&self) {
+        self.in_session.get_or_init(|| ());
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn is_in_session(&self) -> bool {
+        self.in_session.get().is_some()
     }
 
     pub(crate) fn is_ended(&self) -> bool {

@@ -1,0 +1,185 @@
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use mcp_transport::{
+    CallReply, Cursor, ErrorClass, Events, Fence, ToolCall, ToolPage, Transport, TransportError,
+};
+use tokio::{sync::Notify, time::Instant};
+
+/// Set beside the count of calls when the connection takes none any more.
+const GIVEN_UP: usize = 1 << (usize::BITS - 1);
+
+/// What goes over one connection: how many calls are in flight, and when one was answered last.
+pub(super) struct Traffic {
+    calls: AtomicUsize,
+    /// Nanoseconds from `epoch`; 0 before the first answer.
+    answered: AtomicU64,
+    /// Somebody wants to know at once when an answer comes, or the last call ends.
+    watched: AtomicBool,
+    epoch: Instant,
+    wake: Arc<Notify>,
+}
+
+impl Traffic {
+    pub(super) fn new(epoch: Instant, wake: Arc<Notify>) -> Self {
+        Self {
+            calls: AtomicUsize::new(0),
+            answered: AtomicU64::new(0),
+            watched: AtomicBool::new(false),
+            epoch,
+            wake,
+        }
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.calls.load(Ordering::SeqCst) & !GIVEN_UP > 0
+    }
+
+    /// When a call was answered last.
+    pub(super) fn answered(&self) -> Option<Duration> {
+        match self.answered.load(Ordering::SeqCst) {
+            0 => None,
+            nanos => Some(Duration::from_nanos(nanos)),
+        }
+    }
+
+    /// Wakes whoever watches when an answer comes or the last call ends. To be set before looking.
+    pub(super) fn watch(&self, watched: bool) {
+        self.watched.store(watched, Ordering::SeqCst);
+    }
+
+    /// Lets no further call in. False, and nothing has changed, when a call is in flight.
+    pub(super) fn give_up(&self) -> bool {
+        let given_up = self.calls.compare_exchange(0, GIVEN_UP, Ordering::SeqCst, Ordering::SeqCst);
+        matches!(given_up, Ok(_) | Err(GIVEN_UP))
+    }
+
+    /// Lets no further call in, whatever is in flight.
+    pub(super) fn shut(&self) {
+        self.calls.fetch_or(GIVEN_UP, Ordering::SeqCst);
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.calls.load(Ordering::SeqCst) & GIVEN_UP > 0
+    }
+
+    fn enter(self: &Arc<Self>) -> Option<InFlight> {
+        let open = |calls| (calls & GIVEN_UP == 0).then_some(calls + 1);
+        let entered = self.calls.fetch_update(Ordering::SeqCst, Ordering::SeqCst, open);
+        entered.is_ok().then(|| InFlight(Arc::clone(self)))
+    }
+
+    fn tell(&self) {
+        if self.watched.load(Ordering::SeqCst) {
+            self.wake.notify_one();
+        }
+    }
+}
+
+/// One call in flight. Dropping this ends it.
+struct InFlight(Arc<Traffic>);
+
+impl InFlight {
+    fn answered(&self) {
+        let nanos = self.0.epoch.elapsed().as_nanos();
+        self.0.answered.fetch_max(u64::try_from(nanos).unwrap_or(u64::MAX).max(1), Ordering::SeqCst);
+        self.0.tell();
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if self.0.calls.fetch_sub(1, Ordering::SeqCst) & !GIVEN_UP == 1 {
+            self.0.tell();
+        }
+    }
+}
+
+/// A connection whose traffic is counted. Everything else goes through as it is.
+pub(super) struct Counted {
+    inner: Arc<dyn Transport>,
+    traffic: Arc<Traffic>,
+}
+
+impl Counted {
+    pub(super) fn new(inner: Arc<dyn Transport>, traffic: Arc<Traffic>) -> Self {
+        Self { inner, traffic }
+    }
+}
+
+type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Written by hand rather than with `#[async_trait]`, so that forwarding allocates no second box.
+impl Transport for Counted {
+    fn call_tool<'s, 'f>(&'s self, call: ToolCall) -> BoxFuture<'f, Result<CallReply, TransportError>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        let Some(in_flight) = self.traffic.enter() else {
+            return Box::pin(std::future::ready(Err(TransportError::closed())));
+        };
+        let call = self.inner.call_tool(call);
+        Box::pin(async move {
+            let outcome = call.await;
+            if outcome.is_ok() {
+                in_flight.answered();
+            }
+            outcome
+        })
+    }
+
+    fn list_tools<'s, 'f>(&'s self, cursor: Option<Cursor>) -> BoxFuture<'f, Result<ToolPage, TransportError>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        self.inner.list_tools(cursor)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.traffic.is_given_up() || self.inner.is_closed()
+    }
+
+    fn close<'s, 'f>(&'s self) -> BoxFuture<'f, Fence>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        self.inner.close()
+    }
+
+    fn retire<'s, 'f>(&'s self) -> BoxFuture<'f, Fence>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        self.inner.retire()
+    }
+
+    fn classify(&self, error: &TransportError) -> ErrorClass {
+        self.inner.classify(error)
+    }
+
+    fn probe<'s, 'f>(&'s self) -> BoxFuture<'f, Result<(), TransportError>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        self.inner.probe()
+    }
+
+    fn is_probed(&self) -> bool {
+        self.inner.is_probed()
+    }
+
+    fn events(&self) -> Events {
+        self.inner.events()
+    }
+}
