@@ -1,10 +1,14 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use mcp_transport::{Connector, Fence};
 
 use crate::{
-    Catalog, Discovery, DiscoveryError, Generation, ListLimits, Reconnect,
+    Catalog, Discovery, DiscoveryError, Generation, ListLimits, Reconnect, ToolFilter,
     flight::Waiter,
     generations::Need,
     oversight::{Nobody, Oversight},
@@ -38,6 +42,7 @@ impl<C> PagingDiscovery<C> {
             limits: ListLimits::default(),
             reconnect: Reconnect::default(),
             settle: Duration::ZERO,
+            filter: Arc::default(),
             oversight: Arc::new(Nobody),
             state: Arc::downgrade(&state),
         };
@@ -56,6 +61,12 @@ impl<C> PagingDiscovery<C> {
     pub fn with_reconnect(mut self, reconnect: Reconnect) -> Self {
         self.runner.reconnect = reconnect;
         self
+    }
+
+    /// Which tools the host wants, from the next listing on; [`refresh`](Self::refresh) lists at once. It
+    /// holds for all clones. Default: all.
+    pub fn set_filter(&self, filter: ToolFilter) {
+        *self.runner.filter.lock().unwrap_or_else(PoisonError::into_inner) = filter;
     }
 
     /// Who watches, and how long changes of the tools are gathered. To be set before cloning.

@@ -1,5 +1,5 @@
 use std::{
-    sync::{Arc, Weak},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use tracing::debug;
 
 use crate::{
-    Catalog, ConnectionId, DiscoveryError, DiscoveryErrorKind, ListLimits, Reconnect,
+    Catalog, ConnectionId, DiscoveryError, DiscoveryErrorKind, ListLimits, Reconnect, ToolFilter,
     flight::{Outcome, Waiter},
     generations::{FlightId, Need},
     listener::Listener,
@@ -24,6 +24,7 @@ pub(crate) struct Runner<C> {
     pub(crate) reconnect: Reconnect,
     /// How long changes of the tools are gathered before they are listed.
     pub(crate) settle: Duration,
+    pub(crate) filter: Arc<Mutex<ToolFilter>>,
     pub(crate) oversight: Arc<dyn Oversight>,
     pub(crate) state: Weak<State>,
 }
@@ -32,6 +33,7 @@ impl<C> Clone for Runner<C> {
     fn clone(&self) -> Self {
         Self {
             connector: Arc::clone(&self.connector),
+            filter: Arc::clone(&self.filter),
             oversight: Arc::clone(&self.oversight),
             state: Weak::clone(&self.state),
             ..*self
@@ -140,7 +142,7 @@ impl<C: Connector + 'static> Runner<C> {
         let catalog = Catalog::on(Arc::clone(transport), generation)
             .with_connection(present.connection())
             .with_identity(present.identity().clone())
-            .with_listing(listing);
+            .with_listing(listing.filtered(&self.filter()));
         let catalog = Arc::new(catalog);
         self.state()?.relisted(Arc::clone(&catalog));
         self.oversight.listed(&catalog);
@@ -179,7 +181,7 @@ impl<C: Connector + 'static> Runner<C> {
         let mut catalog = Catalog::on(transport, generation)
             .with_connection(connection)
             .with_identity(identity)
-            .with_listing(listing);
+            .with_listing(listing.filtered(&self.filter()));
         if let Some(fence) = fence {
             catalog = catalog.with_predecessor_fence(fence);
         }
@@ -189,6 +191,11 @@ impl<C: Connector + 'static> Runner<C> {
         *made = None;
         tell(&catalog);
         Ok(catalog)
+    }
+
+    /// Read at the end of each listing, so that one that is changed meanwhile holds for it.
+    fn filter(&self) -> ToolFilter {
+        self.filter.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn state(&self) -> Result<Arc<State>, DiscoveryError> {

@@ -209,6 +209,7 @@ mod tests {
             connector: Arc::new(connector_fn(pending)),
             limits: ListLimits::default(),
             reconnect: Reconnect::default(),
+            filter: Arc::default(),
             settle: Duration::ZERO,
             oversight: Arc::new(Nobody),
             state: Arc::downgrade(&state),

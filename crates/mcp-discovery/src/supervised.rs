@@ -28,8 +28,8 @@ pub use self::{
 };
 use self::{core::Core, machine::Event, monitor::Monitor};
 use crate::{
-    Catalog, Discovery, DiscoveryError, DiscoveryErrorKind, Generation, PagingDiscovery, paging::Ending,
-    sleep::Sleep,
+    Catalog, Discovery, DiscoveryError, DiscoveryErrorKind, Generation, PagingDiscovery, ToolFilter,
+    paging::Ending, sleep::Sleep,
 };
 
 /// A discovery that keeps its server usable: it notices when the server ends or falls silent, and brings it
@@ -116,6 +116,12 @@ impl SupervisedDiscovery {
     /// the latest is told. The sender goes after the last handle.
     pub fn watch(&self) -> watch::Receiver<Status> {
         self.0.core.watch()
+    }
+
+    /// Which tools the host wants, from the next listing on; [`refresh`](Self::refresh) lists at once. It
+    /// holds for all clones. Default: all.
+    pub fn set_filter(&self, filter: ToolFilter) {
+        self.0.paging.set_filter(filter);
     }
 
     /// How the tools change, from now on.
