@@ -209,6 +209,8 @@ impl Driver<'_> {
         let failure = bridge::failure(&error, class);
         if class == ErrorClass::Connection || tells_of_a_lost_session(error.kind()) {
             self.shared.discovery.suspect(generation);
+        } else if matches!(error.kind(), ErrorKind::IdleTimeout | ErrorKind::Deadline) {
+            self.shared.discovery.doubt(generation);
         }
         self.span.record("delivery", delivery_code(failure.delivery));
         tracing::debug!(kind = error.kind().code(), delivery = ?failure.delivery, ?class, "attempt failed");
