@@ -178,7 +178,8 @@ impl SupervisedDiscovery {
     /// server stays stopped until [`connect`](Self::connect) or [`reconnect`](Self::reconnect): every other
     /// call, and everybody who waits now, gets [`Stopped`](DiscoveryErrorKind::Stopped).
     ///
-    /// It is stopped when this is called, and what there is is closed even if the future is dropped.
+    /// It is stopped when this is called, and what there is is closed even if the future is dropped. A start
+    /// that was under way is dropped, which ends what it has started, if not at once.
     #[must_use = "the server is stopped at once, and this tells when it has ended"]
     pub fn stop(&self) -> impl Future<Output = Fence> + Send + use<> {
         self.watched();
