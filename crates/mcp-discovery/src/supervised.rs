@@ -45,8 +45,8 @@ use crate::{
 /// - A process that dies and a stream that closes are noticed at once.
 /// - A connection that has been quiet is probed, if that [tells anything](mcp_transport::Transport::is_probed).
 ///   When enough probes in a row have failed it is given up, but never while calls are in flight on it: until
-///   they end, the server is [degraded](State::Degraded). After a sleep of the machine it is probed at the
-///   next occasion, after a call that timed out or was lost at once.
+///   they end, the server is [degraded](State::Degraded). It is probed at once when a call was lost or timed
+///   out, and at the next occasion after a sleep of the machine.
 /// - A server that is down is tried at once, then with growing pauses, one start per try; a call that comes
 ///   meanwhile starts it at once, as often as [`Reconnect`](crate::Reconnect) allows. All starts count, whoever causes them,
 ///   and when there were too many the server is [parked](DownReason::Parked). [`Supervision`] has the figures.
@@ -178,7 +178,8 @@ impl SupervisedDiscovery {
     /// server stays stopped until [`connect`](Self::connect) or [`reconnect`](Self::reconnect): every other
     /// call, and everybody who waits now, gets [`Stopped`](DiscoveryErrorKind::Stopped).
     ///
-    /// It is stopped when this is called, and what there is is closed even if the future is dropped.
+    /// It is stopped when this is called, and what there is is closed even if the future is dropped. A start
+    /// that was under way is dropped, which ends what it has started, if not at once.
     #[must_use = "the server is stopped at once, and this tells when it has ended"]
     pub fn stop(&self) -> impl Future<Output = Fence> + Send + use<> {
         self.watched();
@@ -244,7 +245,7 @@ impl Discovery for SupervisedDiscovery {
 
     fn suspect(&self, generation: Generation) {
         self.0.paging.suspect(generation);
-        self.doubt(generation);
+        self.0.core.on(Event::Suspected(generation));
     }
 
     fn doubt(&self, generation: Generation) {

@@ -76,12 +76,15 @@ impl Link {
         }
     }
 
-    /// A call ended in a way that makes one wonder.
+    /// Something is wrong with a call over this generation; the connection is not silent, though.
+    pub(super) fn suspected(&mut self, generation: Generation) {
+        self.urgent |= self.first <= generation;
+    }
+
+    /// A call over this generation has had no answer. One more silence is enough.
     pub(super) fn doubted(&mut self, generation: Generation) {
-        if self.first <= generation {
-            self.urgent = true;
-            self.doubted = true;
-        }
+        self.suspected(generation);
+        self.doubted |= self.first <= generation;
     }
 
     /// The machine was asleep.

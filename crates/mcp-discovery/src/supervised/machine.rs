@@ -38,7 +38,9 @@ pub(super) enum Event {
     Heard(Duration),
     /// A probe of this connection is over.
     Probed { connection: ConnectionId, verdict: Verdict },
-    /// A call over this generation ended in a way that makes one wonder.
+    /// A call over this generation was lost, or came back with something that is no answer.
+    Suspected(Generation),
+    /// A call over this generation has had no answer at all.
     Doubted(Generation),
     /// The machine has slept.
     Slept,
@@ -102,6 +104,8 @@ pub(super) struct Machine {
     asked: bool,
     /// The next start is ours.
     ours: bool,
+    /// One start of ours is permitted beyond the budget.
+    pardoned: bool,
 }
 
 impl Machine {
@@ -121,6 +125,7 @@ impl Machine {
             trying: false,
             asked: false,
             ours: false,
+            pardoned: false,
         }
     }
 
@@ -145,16 +150,18 @@ impl Machine {
 
     /// Asked directly before every start, whoever causes it. Permits it and counts it, or says why not.
     ///
-    /// A start that somebody asked for explicitly is permitted always, our own within the budget. So is
-    /// that of a call; beyond the budget a call may start a server whose last start lies back by the minimum
-    /// uptime, so that calls bring a parked server back, but cannot make it spin.
+    /// A start that somebody asked for explicitly is permitted always; our own within the budget, and once
+    /// beyond it when the server has become another. That of a call is permitted within the budget, too;
+    /// beyond it a call may start a server whose last start lies back by the minimum uptime, so that calls
+    /// bring a parked server back, but cannot make it spin.
     pub(super) fn permit(&mut self, now: Moment) -> Result<(), DiscoveryErrorKind> {
         if self.stopped {
             return Err(DiscoveryErrorKind::Stopped);
         }
         let has_room = self.starts.has_room(now.at);
         let asked = std::mem::take(&mut self.asked);
-        let ours = std::mem::take(&mut self.ours) && has_room;
+        let pardoned = std::mem::take(&mut self.pardoned);
+        let ours = std::mem::take(&mut self.ours) && (has_room || pardoned);
         if !asked && !ours && (self.parked || !has_room) {
             if !self.parked {
                 self.fall(now, self.reason);
@@ -201,6 +208,9 @@ impl Machine {
                 let probed = self.link.iter_mut().filter(|link| link.connection() == connection);
                 probed.for_each(|link| link.probed(now.at, verdict, enough));
             }
+            Event::Suspected(generation) => {
+                self.link.iter_mut().for_each(|link| link.suspected(generation));
+            }
             Event::Doubted(generation) => self.link.iter_mut().for_each(|link| link.doubted(generation)),
             Event::Slept => self.link.iter_mut().for_each(Link::slept),
             Event::Edited => self.edited(now.at),
@@ -232,7 +242,7 @@ impl Machine {
         if self.starting || self.trying || self.next_try.is_none_or(|next| next > now.at) {
             return None;
         }
-        if !self.starts.has_room(now.at) {
+        if !self.starts.has_room(now.at) && !self.pardoned {
             // Calls have used it up since.
             self.fall(now, self.reason);
             return None;
@@ -250,6 +260,7 @@ impl Machine {
         self.failed = None;
         self.asked = false;
         self.ours = false;
+        self.pardoned = false;
     }
 
     fn listed(&mut self, now: Duration, connection: ConnectionId, generation: Generation, probed: bool) {
@@ -303,11 +314,14 @@ impl Machine {
         if self.link.is_some() {
             return;
         }
-        self.starts.forget();
         self.parked = false;
         self.tries = 0;
         if self.next_try.is_some() {
-            self.next_try = Some(now);
+            // It has one start for being another. Spaced, lest one that is another all the time spins.
+            let rested = self.starts.last().map(|last| last.saturating_add(self.rules.min_uptime));
+            let from = if self.starts.has_room(now) { now } else { rested.unwrap_or_default() };
+            self.next_try = Some(from.max(now));
+            self.pardoned = true;
         }
     }
 

@@ -37,11 +37,6 @@ impl Starts {
     pub(super) fn last(&self) -> Option<Duration> {
         self.recent.back().copied()
     }
-
-    /// It is another server now.
-    pub(super) fn forget(&mut self) {
-        self.recent.clear();
-    }
 }
 
 #[cfg(test)]
@@ -71,8 +66,6 @@ mod tests {
         starts.record(s(0));
         starts.record(s(5));
         assert_eq!(starts.has_room_from(), Some(s(15)));
-        starts.forget();
-        assert!(starts.has_room(s(5)));
     }
 
     #[test]

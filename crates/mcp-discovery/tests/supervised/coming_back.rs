@@ -177,6 +177,7 @@ async fn a_parked_server_that_has_become_another_is_started_unasked() {
     let discovery = SupervisedDiscovery::new(server.clone());
     assert!(discovery.catalog().await.is_err());
     state(&discovery, is_parked).await;
+    sleep(MINUTE).await;
     server.usually(Start::Well);
     server.become_another("other");
     let edited = Instant::now();

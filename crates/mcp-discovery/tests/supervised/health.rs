@@ -199,6 +199,20 @@ async fn a_doubt_is_looked_into_at_once_and_a_healthy_server_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_suspicion_is_looked_into_at_once_and_one_failure_is_not_enough_to_act_on_it() {
+    let server = Server::new();
+    let (discovery, catalog) = connected(&server).await;
+    server.probe(Probe::Fails);
+    discovery.suspect(catalog.generation());
+    state(&discovery, |state| state == State::Degraded).await;
+    assert_eq!((server.probes(), server.open()), (1, 1));
+    server.probe(Probe::Answered);
+    let fresh = discovery.catalog().await.unwrap();
+    assert_eq!(fresh.connection(), catalog.connection(), "it is listed again over the same session");
+    assert_eq!((discovery.status().state, server.starts()), (State::Ready, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_probe_that_fails_after_a_doubt_is_enough() {
     for probe in [Probe::Fails, Probe::Hangs] {
         let server = Server::new();

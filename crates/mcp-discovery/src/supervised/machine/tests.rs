@@ -121,7 +121,7 @@ fn a_server_that_was_parked_is_so_until_it_has_stayed_up() {
         machine.on(at(301), Event::Tried);
         assert_eq!(machine.condition(), Condition::Ready);
         // In the meantime there is room again only in the second case.
-        machine.starts.forget();
+        machine.starts = Starts::new(1, s(20));
         machine.on(at(301 + up), lost(2));
         let next = if parked { s(601 + up) } else { s(301 + up) };
         assert_eq!(machine.wakes_at(), Some(next), "{up}");
@@ -214,6 +214,7 @@ fn whatever_happens_the_budget_holds_and_the_machine_neither_spins_nor_starts_wh
             let moment = Moment { at: s(now), spread: chance.below(100) as f64 / 100.0 };
             let verdict = [Verdict::Alive, Verdict::Failed, Verdict::Gone][chance.below(3) as usize];
             let number = chance.below(connections + 2).max(1);
+            let busy = chance.below(3) == 0;
             let event = match chance.below(16) {
                 0 => Some(Event::Asked),
                 1 => Some(Event::Served),
@@ -229,7 +230,8 @@ fn whatever_happens_the_budget_holds_and_the_machine_neither_spins_nor_starts_wh
                 8 => Some(Event::Tried),
                 9 => Some(Event::Heard(s(now))),
                 10 => Some(Event::Probed { connection: connection(number), verdict }),
-                11 => Some(Event::Doubted(generation(number))),
+                11 if busy => Some(Event::Doubted(generation(number))),
+                11 => Some(Event::Suspected(generation(number))),
                 12 => Some(Event::Slept),
                 // One start beyond the budget may be that of somebody who asks, or that of a call to a
                 // server that has rested; these are not ours.
@@ -249,7 +251,6 @@ fn whatever_happens_the_budget_holds_and_the_machine_neither_spins_nor_starts_wh
             if let Some(event) = event {
                 machine.on(moment, event);
             }
-            let busy = chance.below(3) == 0;
             // At most a probe, a giving up and a try follow each other.
             let mut due = 0;
             while let Some(action) = machine.due(moment, busy) {
@@ -276,4 +277,33 @@ fn whatever_happens_the_budget_holds_and_the_machine_neither_spins_nor_starts_wh
             assert!(window[BUDGET] - window[0] >= 600, "{seed}: {window:?}");
         }
     }
+}
+
+#[test]
+fn a_server_that_becomes_another_gets_one_start_and_one_that_does_so_all_the_time_does_not_spin() {
+    let mut machine = Machine::new(Supervision::default().with_start_budget(2, s(600)));
+    for now in 0..2 {
+        machine.permit(at(now)).unwrap();
+        machine.on(at(now), Event::Failed(DownReason::NotReached));
+        machine.on(at(now), Event::Landed);
+    }
+    let mut starts = Vec::new();
+    for now in 2..100 {
+        machine.on(at(now), Event::Edited);
+        if machine.due(at(now), false) == Some(Action::Try) {
+            machine.permit(at(now)).unwrap();
+            machine.on(at(now), Event::Failed(DownReason::NotReached));
+            machine.on(at(now), Event::Landed);
+            machine.on(at(now), Event::Tried);
+            starts.push(now);
+        }
+    }
+    assert_eq!(starts, [11, 21, 31, 41, 51, 61, 71, 81, 91]);
+    // Only one start for each edit.
+    machine.on(at(101), Event::Edited);
+    assert_eq!(machine.due(at(101), false), Some(Action::Try));
+    machine.permit(at(101)).unwrap();
+    machine.on(at(101), Event::Landed);
+    machine.on(at(101), Event::Tried);
+    assert!(machine.wakes_at() >= Some(s(401)));
 }
