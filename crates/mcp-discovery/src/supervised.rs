@@ -163,6 +163,34 @@ impl SupervisedDiscovery {
         self.0.paging.catalog().await
     }
 
+    /// The present catalog, if there is one; starts nothing. Its connection may have ended.
+    pub fn present(&self) -> Option<Arc<Catalog>> {
+        self.0.paging.present()
+    }
+
+    /// The connector reaches the server in another way from now on: ends the present connection, with the
+    /// calls in flight on it, and says what is known of the old side. The server is brought back in the new
+    /// way at once, without this waiting for it; one that was stopped, or that nobody has asked for yet,
+    /// stays so.
+    ///
+    /// The connection takes no call any more when this returns, and is closed even if the future is dropped.
+    #[must_use = "the connection is ended at once, and this tells when that is done"]
+    pub fn renew(&self) -> impl Future<Output = Fence> + Send + use<> {
+        let present = self.0.paging.present();
+        if let Some(present) = &present {
+            self.0.core.shut(present, DownReason::ConnectionLost);
+        }
+        self.0.core.on(Event::Edited);
+        let paging = self.0.paging.clone();
+        let ending = tokio::spawn(async move {
+            match present {
+                Some(present) => paging.end(&present, Ending::Closed).await,
+                None => Fence::None,
+            }
+        });
+        async { ending.await.unwrap_or_default() }
+    }
+
     /// Lists the tools again, over the present connection where it still answers: a new generation whose
     /// first request left after this was called.
     ///

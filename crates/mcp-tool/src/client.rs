@@ -75,8 +75,11 @@ impl Client {
     ///
     /// When the server cannot be reached or does not list its tools.
     pub async fn tools(&self) -> Result<Vec<ToolHandle>, DiscoveryError> {
-        let catalog = self.catalog().await?;
-        Ok(catalog.tools().iter().map(|tool| ToolHandle::new(self.0.clone(), tool.clone())).collect())
+        Ok(self.handles(&*self.catalog().await?))
+    }
+
+    pub(crate) fn handles(&self, catalog: &Catalog) -> Vec<ToolHandle> {
+        catalog.tools().iter().map(|tool| ToolHandle::new(self.0.clone(), tool.clone())).collect()
     }
 
     /// The tool of exactly this name, or none.

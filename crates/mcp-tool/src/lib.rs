@@ -12,6 +12,7 @@ mod metrics;
 mod observer;
 mod reason;
 mod retry_budget;
+mod servers;
 mod trust;
 
 pub use answer::Answer;
@@ -23,10 +24,13 @@ pub use metrics::MetricsObserver;
 pub use observer::{Happening, InvocationInfo, Observer};
 pub use reason::Reason;
 pub use retry_budget::RetryBudget;
+pub use servers::{Applied, Server, ServerEntry, Servers, ServersBuilder};
 pub use trust::{TrustFn, TrustSource, trust_fn};
 
 // The words that a host needs besides, from the layers below.
-pub use mcp_discovery::{Catalog, CatalogTool, Discovery, DiscoveryError, PagingDiscovery};
+pub use mcp_discovery::{
+    Catalog, CatalogTool, Discovery, DiscoveryError, PagingDiscovery, SupervisedDiscovery, ToolFilter,
+};
 pub use mcp_transport::{
     CallReply, CancellationToken, Connector, ToolCall, Transport, TransportError, connector_fn,
 };

@@ -9,4 +9,5 @@ mod leaving;
 mod replays;
 mod seen;
 mod servers;
+mod sets;
 mod trust;
