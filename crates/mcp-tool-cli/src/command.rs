@@ -18,6 +18,7 @@ mod screen;
 mod server;
 mod session;
 mod trust;
+mod watch;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -48,6 +49,8 @@ enum Command {
     List(Box<list::Options>),
     /// Calls one tool, and says what is known when there is no answer
     Call(Box<call::Options>),
+    /// Keeps all servers of the configuration running and tells their status as it changes, until Ctrl-C
+    Watch(Box<watch::Options>),
     /// Keeps the list of trusted workspace folders
     Trust(trust::Options),
     /// The embedded server, which fails on demand
@@ -72,6 +75,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Demo => demo::run().into(),
         Command::List(options) => list::run(*options).into(),
         Command::Call(options) => call::run(*options).into(),
+        Command::Watch(options) => watch::run(*options).into(),
         Command::Trust(options) => trust::run(options).into(),
         Command::FaultServer { arguments } => fault_server::main_with_args(arguments),
     }
@@ -121,7 +125,7 @@ mod tests {
 
     #[test]
     fn every_command_line_in_the_help_parses() {
-        for mut command in [Arguments::command(), call(), list(), trust()] {
+        for mut command in [Arguments::command(), call(), list(), of("watch"), trust()] {
             assert_parses(&command.render_long_help().to_string(), 2);
         }
     }
@@ -136,7 +140,8 @@ mod tests {
         let document = include_str!("../../../docs/cli.md");
         let rows: Vec<_> = document.lines().filter(|line| line.starts_with("| `-")).collect();
         let mut checked = 0;
-        for argument in call().get_arguments().chain(list().get_arguments()) {
+        let watch = of("watch");
+        for argument in call().get_arguments().chain(list().get_arguments()).chain(watch.get_arguments()) {
             let Some(long) = argument.get_long().filter(|long| *long != "help") else { continue };
             let named = |row: &&&str| row.contains(&format!("`--{long}"));
             let row = rows.iter().find(named).unwrap_or_else(|| panic!("--{long} is in no table"));

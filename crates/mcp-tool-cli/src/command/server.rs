@@ -1,8 +1,8 @@
-use std::{env, ffi::OsString, path::PathBuf, time::Duration};
+use std::{env, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 use mcp_tool::{
-    HttpConnector, StdioConnector,
+    Connector, HttpConnector, StdioConnector,
     mcp_transport::reqwest::header::{HeaderName, HeaderValue},
 };
 use mcp_tool_cli::{
@@ -176,6 +176,15 @@ fn http_with<'a>(url: &str, headers: impl IntoIterator<Item = (&'a str, &'a str)
         connector = connector.with_header(header, value);
     }
     Ok(Reach::Http(Box::new(connector)))
+}
+
+impl Reach {
+    pub(crate) fn connector(&self) -> Arc<dyn Connector> {
+        match self {
+            Self::Stdio { connector, .. } => Arc::new((**connector).clone()),
+            Self::Http(connector) => Arc::new((**connector).clone()),
+        }
+    }
 }
 
 impl Server {

@@ -43,11 +43,8 @@ pub(crate) enum Unlisted {
 impl Session {
     /// A client of this server, which connects when it is first used.
     pub(crate) fn open(server: Server, policy: &PolicyOptions, trust: LiveTrust, log: Log) -> Self {
-        let connector: Arc<dyn Connector> = match &server.reach {
-            Reach::Stdio { connector, .. } => Arc::new((**connector).clone()),
-            Reach::Http(connector) => Arc::new((**connector).clone()),
-        };
-        let discovery = PagingDiscovery::new(Logged { connector, log: log.clone() });
+        let discovery =
+            PagingDiscovery::new(Logged { connector: server.reach.connector(), log: log.clone() });
         let client = Client::with_discovery(server.name.as_deref().unwrap_or("server"), discovery.clone())
             .policy(policy.policy())
             .trust(trust)

@@ -10,3 +10,4 @@ mod list;
 mod servers;
 mod terminal;
 mod trust;
+mod watch;
