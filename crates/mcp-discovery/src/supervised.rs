@@ -1,5 +1,6 @@
 //! One object per server that keeps it usable.
 
+mod bounded;
 mod builder;
 mod changes;
 mod core;

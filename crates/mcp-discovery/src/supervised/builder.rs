@@ -5,7 +5,7 @@ use std::{
 
 use mcp_transport::{CancellationToken, Connector};
 
-use super::{Handle, SupervisedDiscovery, Supervision, core::Core};
+use super::{Handle, SupervisedDiscovery, Supervision, bounded::Bounded, core::Core};
 use crate::{ListLimits, PagingDiscovery, Reconnect, sleep::Sleep};
 
 /// Settings of a [`SupervisedDiscovery`].
@@ -50,8 +50,10 @@ impl SupervisedBuilder {
     /// A discovery with these settings, which has not connected yet.
     #[must_use]
     pub fn build(self) -> SupervisedDiscovery {
-        let core = Arc::new(Core::new(Arc::clone(&self.connector), self.supervision));
-        let paging = PagingDiscovery::new(self.connector)
+        let bound = self.supervision.start_timeout;
+        let connector: Arc<dyn Connector> = Arc::new(Bounded { inner: self.connector, bound });
+        let core = Arc::new(Core::new(Arc::clone(&connector), self.supervision));
+        let paging = PagingDiscovery::new(connector)
             .with_limits(self.limits)
             .with_reconnect(self.reconnect)
             .overseen(Arc::clone(&core) as _, self.supervision.settle);

@@ -158,11 +158,10 @@ impl Machine {
         if self.stopped {
             return Err(DiscoveryErrorKind::Stopped);
         }
-        let has_room = self.starts.has_room(now.at);
-        let asked = std::mem::take(&mut self.asked);
-        let pardoned = std::mem::take(&mut self.pardoned);
-        let ours = std::mem::take(&mut self.ours) && (has_room || pardoned);
-        if !asked && !ours && (self.parked || !has_room) {
+        // There was room for ours when it was due, or it was pardoned; whoever takes that room takes both.
+        let is_promised = self.asked || self.ours;
+        (self.asked, self.ours, self.pardoned) = (false, false, false);
+        if !is_promised && (self.parked || !self.starts.has_room(now.at)) {
             if !self.parked {
                 self.fall(now, self.reason);
             }

@@ -9,6 +9,7 @@ pub struct Supervision {
     pub(super) probe_interval: Option<Duration>,
     pub(super) probe_timeout: Duration,
     pub(super) probe_failures: u32,
+    pub(super) start_timeout: Duration,
     pub(super) base: Duration,
     pub(super) cap: Duration,
     pub(super) min_uptime: Duration,
@@ -24,6 +25,7 @@ impl Default for Supervision {
             probe_interval: Some(Duration::from_secs(30)),
             probe_timeout: Duration::from_secs(10),
             probe_failures: 3,
+            start_timeout: Duration::from_secs(120),
             base: Duration::from_millis(500),
             cap: Duration::from_secs(60),
             min_uptime: Duration::from_secs(10),
@@ -63,6 +65,14 @@ impl Supervision {
     #[must_use]
     pub fn with_probe_failures(mut self, failures: u32) -> Self {
         self.probe_failures = failures.max(1);
+        self
+    }
+
+    /// How long a start may take, handshake included, before it is given up. Default: 2 minutes. The
+    /// connectors of `mcp-transport` have a shorter bound of their own; this one is for those that have none.
+    #[must_use]
+    pub fn with_start_timeout(mut self, timeout: Duration) -> Self {
+        self.start_timeout = timeout;
         self
     }
 

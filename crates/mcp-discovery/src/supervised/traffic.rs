@@ -183,3 +183,115 @@ impl Transport for Counted {
         self.inner.events()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use mcp_transport::{Delivery, ErrorKind, Gate, ScriptedTransport};
+
+    use super::*;
+
+    fn traffic() -> Arc<Traffic> {
+        Arc::new(Traffic::new(Instant::now(), Arc::default()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_given_up_only_when_nothing_is_in_flight_and_takes_nothing_then() {
+        let (traffic, gate) = (traffic(), Gate::new());
+        let server = Arc::new(ScriptedTransport::new().hang(&gate).answer());
+        let counted = Counted::new(Arc::clone(&server) as _, Arc::clone(&traffic));
+        let mut call = counted.call_tool(ToolCall::new("put").started());
+        assert!((&mut call).now_or_never().is_none() && traffic.is_busy());
+        assert!(!traffic.give_up() && !counted.is_closed());
+        gate.open();
+        assert!(call.await.is_ok());
+        assert!(!traffic.is_busy() && traffic.give_up() && traffic.give_up());
+        assert!(counted.is_closed() && !server.is_closed());
+        let error = counted.call_tool(ToolCall::new("put").started()).await.unwrap_err();
+        assert_eq!((error.kind(), error.delivery()), (ErrorKind::Closed, Delivery::Unsent));
+        assert_eq!(server.calls(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_is_dropped_is_in_flight_no_more_and_a_shut_connection_lets_its_calls_end() {
+        let (traffic, gate) = (traffic(), Gate::new());
+        let server = ScriptedTransport::new().hang(&gate).hang(&gate).answer();
+        let counted = Counted::new(Arc::new(server), Arc::clone(&traffic));
+        let mut dropped = counted.call_tool(ToolCall::new("put").started());
+        assert!((&mut dropped).now_or_never().is_none());
+        drop(dropped);
+        assert!(!traffic.is_busy());
+        let mut call = counted.call_tool(ToolCall::new("put").started());
+        assert!((&mut call).now_or_never().is_none());
+        traffic.shut();
+        assert!(traffic.is_busy() && counted.is_closed() && !traffic.give_up());
+        assert!(counted.call_tool(ToolCall::new("put").started()).await.is_err());
+        gate.open();
+        assert!(call.await.is_ok() && !traffic.is_busy() && traffic.give_up());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_watches_is_woken_by_an_answer_and_by_the_end_of_the_last_call() {
+        for watched in [true, false] {
+            for answers in [true, false] {
+                let (traffic, gate) = (traffic(), Gate::new());
+                let server = ScriptedTransport::new().hang(&gate);
+                let server = if answers { server.answer() } else { server.lose() };
+                let counted = Counted::new(Arc::new(server), Arc::clone(&traffic));
+                let call = counted.call_tool(ToolCall::new("put").started());
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                traffic.watch(watched);
+                gate.open();
+                assert_eq!(call.await.is_ok(), answers);
+                assert_eq!(traffic.wake.notified().now_or_never().is_some(), watched);
+                assert_eq!(traffic.answered(), answers.then(|| Duration::from_secs(1)));
+            }
+        }
+    }
+
+    /// Answers nothing as the provided methods would.
+    struct Odd;
+
+    #[async_trait::async_trait]
+    impl Transport for Odd {
+        async fn call_tool(&self, _: ToolCall) -> Result<CallReply, TransportError> {
+            Err(TransportError::unsupported())
+        }
+        async fn list_tools(&self, _: Option<Cursor>) -> Result<ToolPage, TransportError> {
+            Ok(ToolPage::default().with_next("odd"))
+        }
+        fn is_closed(&self) -> bool {
+            true
+        }
+        async fn close(&self) -> Fence {
+            Fence::None
+        }
+        async fn retire(&self) -> Fence {
+            Fence::GroupGone
+        }
+        fn classify(&self, _: &TransportError) -> ErrorClass {
+            ErrorClass::Abort
+        }
+        async fn probe(&self) -> Result<(), TransportError> {
+            Err(TransportError::unsupported())
+        }
+        fn is_probed(&self) -> bool {
+            false
+        }
+        fn events(&self) -> Events {
+            Events::closed()
+        }
+    }
+
+    #[tokio::test]
+    async fn everything_else_goes_through_as_it_is() {
+        let counted = Counted::new(Arc::new(Odd), traffic());
+        assert!(counted.call_tool(ToolCall::new("put")).await.is_err());
+        assert_eq!(counted.list_tools(None).await.unwrap().next, Some(Cursor::new("odd")));
+        assert!(counted.is_closed() && !counted.is_probed());
+        assert_eq!((counted.close().await, counted.retire().await), (Fence::None, Fence::GroupGone));
+        assert_eq!(counted.classify(&TransportError::lost()), ErrorClass::Abort);
+        assert_eq!(counted.probe().await.unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(counted.events().next().await, mcp_transport::Event::Closed);
+    }
+}

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use mcp_discovery::{Discovery, DiscoveryErrorKind, DownReason, State, SupervisedDiscovery, Supervision};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
-use crate::server::{AGES, Server, Start, replaced, state, tasks};
+use crate::server::{AGES, Server, Start, history, replaced, state, tasks};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -203,6 +203,34 @@ async fn a_command_that_is_not_there_is_tried_again_slowly() {
     // Somebody has installed it.
     server.usually(Start::Well);
     assert!(discovery.catalog().await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handshake_that_hangs_is_given_up_in_time_and_tried_again() {
+    let server = Server::new();
+    server.next([Start::Hangs]);
+    let discovery = SupervisedDiscovery::new(server.clone());
+    let history = history(&discovery);
+    let mut connect = Box::pin(discovery.connect());
+    assert!(timeout(Duration::from_secs(119), &mut connect).await.is_err());
+    assert_eq!((server.starting(), discovery.status().state), (1, State::Connecting));
+    assert!(connect.await.is_ok());
+    assert_eq!((server.starts(), server.open(), server.starting()), (2, 1, 0));
+
+    // The same without anybody who waits.
+    server.usually(Start::Hangs);
+    server.link().end();
+    state(&discovery, |state| state == State::Connecting).await;
+    server.usually(Start::Well);
+    let hung = Instant::now();
+    state(&discovery, |state| matches!(state, State::Down { reason: DownReason::NotReached, .. })).await;
+    assert_eq!(hung.elapsed().as_secs(), 120);
+    state(&discovery, |state| state == State::Ready).await;
+    assert_eq!(server.starts(), 4);
+    tokio::task::yield_now().await;
+    let history = history.lock().unwrap().clone();
+    let expected = ["not_started", "connecting", "ready", "connecting", "not_reached", "connecting", "ready"];
+    assert_eq!(history, expected);
 }
 
 #[tokio::test(start_paused = true)]

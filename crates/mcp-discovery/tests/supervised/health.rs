@@ -115,7 +115,8 @@ async fn a_connection_with_a_call_in_flight_is_degraded_and_never_closed() {
 async fn a_connection_whose_last_call_has_timed_out_is_given_up_at_once_if_its_probes_fail() {
     let server = Server::new();
     let (discovery, catalog) = connected(&server).await;
-    let call = ToolCall::new("put").with_deadline(AGES).without_idle_timeout();
+    // Between two probes.
+    let call = ToolCall::new("put").with_deadline(AGES + Duration::from_secs(17)).without_idle_timeout();
     let call = in_flight(&server, &catalog, call).await;
     server.probe(Probe::Hangs);
     sleep(AGES / 2).await;

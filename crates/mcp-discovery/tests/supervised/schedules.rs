@@ -112,10 +112,6 @@ async fn schedule(seed: u64) {
     server.usually(Start::Well);
     server.probe(Probe::Answered);
     server.release();
-    if server.starting() > 0 {
-        // The connectors of this workspace have a bound; this one hangs for ever.
-        let _ = discovery.stop().await;
-    }
     let all = async { while running.join_next().await.is_some_and(|ended| ended.is_ok()) {} };
     timeout(24 * AGES, all).await.unwrap_or_else(|_| panic!("seed {seed}: something never ends"));
     assert!(running.is_empty(), "seed {seed}: something panicked");
@@ -131,7 +127,7 @@ async fn schedule(seed: u64) {
 
 #[tokio::test(start_paused = true)]
 async fn whatever_happens_there_is_one_start_at_most_and_none_after_a_stop() {
-    for seed in 1..=400 {
+    for seed in 1..=200 {
         schedule(seed).await;
     }
 }
