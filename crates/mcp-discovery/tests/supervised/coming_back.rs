@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_discovery::{Discovery, DiscoveryErrorKind, DownReason, State, SupervisedDiscovery, Supervision};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::server::{AGES, Server, Start, history, replaced, state, tasks};
+use crate::server::{AGES, Server, Start, code, history, replaced, state, tasks};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -229,7 +229,16 @@ async fn a_handshake_that_hangs_is_given_up_in_time_and_tried_again() {
     assert_eq!(server.starts(), 4);
     tokio::task::yield_now().await;
     let history = history.lock().unwrap().clone();
-    let expected = ["not_started", "connecting", "ready", "connecting", "not_reached", "connecting", "ready"];
+    let expected = [
+        "not_started",
+        "connecting",
+        "ready",
+        "connection_lost",
+        "connecting",
+        "not_reached",
+        "connecting",
+        "ready",
+    ];
     assert_eq!(history, expected);
 }
 
@@ -239,13 +248,28 @@ async fn a_caller_who_joins_the_recovery_gets_as_many_tries_as_any_other() {
     let discovery = SupervisedDiscovery::new(server.clone());
     discovery.connect().await.unwrap();
     sleep(MINUTE).await;
-    server.next([Start::Slow(Duration::from_secs(1)), Start::Refused, Start::Refused, Start::Well]);
-    server.next([Start::Refused]);
-    server.usually(Start::Well);
+    server.next([Start::RefusedSlowly(Duration::from_secs(1)), Start::Refused, Start::Refused]);
     server.link().end();
     server.until(|server| server.starts() == 2).await;
+    let joined = Instant::now();
     assert!(discovery.catalog().await.is_ok());
+    assert_eq!(server.starts(), 5);
+    // With the pauses of a call, not those of the recovery.
+    assert!(joined.elapsed() < Duration::from_millis(1_710), "{:?}", joined.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_recovery_that_nobody_has_joined_is_one_start() {
+    let server = Server::new();
+    let discovery = SupervisedDiscovery::new(server.clone());
+    discovery.connect().await.unwrap();
+    sleep(MINUTE).await;
+    server.usually(Start::Refused);
+    server.link().end();
+    server.until(|server| server.starts() == 2).await;
+    sleep(Duration::from_millis(240)).await;
     assert_eq!(server.starts(), 2);
+    assert_eq!(code(&discovery.status()), "not_reached");
 }
 
 #[tokio::test(start_paused = true)]

@@ -28,6 +28,8 @@ pub(crate) const AGES: Duration = Duration::from_secs(3_600);
 pub(crate) enum Start {
     Well,
     Refused,
+    /// It is refused after this time.
+    RefusedSlowly(Duration),
     /// The command is not there.
     Missing,
     /// The handshake never ends.
@@ -207,6 +209,10 @@ impl Connector for Server {
         self.note();
         match start {
             Start::Refused => return Err(TransportError::connect("refused")),
+            Start::RefusedSlowly(time) => {
+                sleep(time).await;
+                return Err(TransportError::connect("refused"));
+            }
             Start::Missing => return Err(TransportError::command_not_found("missing")),
             Start::Hangs => std::future::pending().await,
             Start::Slow(time) => sleep(time).await,
