@@ -1,6 +1,8 @@
 //! The requests of ours that are under way on one connection: who waits for what, how much of it has
 //! left, and what came back. Shared by the transports that run on rmcp.
 
+mod asked;
+mod attentive;
 mod envelope;
 mod exchange;
 mod frame;
@@ -8,6 +10,10 @@ mod registry;
 mod tap;
 mod under_way;
 
+pub(crate) use asked::{Admission, Asked, DEFAULT_MAX_UNANSWERED};
+#[cfg(feature = "http")]
+pub(crate) use attentive::Answers;
+pub(crate) use attentive::Attentive;
 pub(crate) use envelope::{Sorted, nothing_for};
 pub(crate) use exchange::{call_tool, list_tools};
 pub(crate) use frame::Outgoing;
