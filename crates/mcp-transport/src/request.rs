@@ -6,6 +6,7 @@ mod attentive;
 mod envelope;
 mod exchange;
 mod frame;
+mod modest;
 mod registry;
 mod tap;
 mod under_way;
@@ -17,6 +18,9 @@ pub(crate) use attentive::Attentive;
 pub(crate) use envelope::{Sorted, nothing_for};
 pub(crate) use exchange::{call_tool, list_tools};
 pub(crate) use frame::Outgoing;
+pub(crate) use modest::for_rmcp;
+#[cfg(feature = "http")]
+pub(crate) use modest::is_modest;
 pub(crate) use registry::Requests;
 pub(crate) use tap::{Answer, Arrival, Extent, Tap};
 pub(crate) use under_way::{Carrier, UnderWay};

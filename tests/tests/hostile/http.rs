@@ -16,6 +16,9 @@ use crate::{
     stdio::{call, client, is_never_answered},
 };
 
+/// What is cut is a lost connection, after which a tool that may run twice is tried a few times.
+const CUT: &[Reason] = &[Reason::Deadline, Reason::Denied(replay_policy::Reason::ReplayLimit)];
+
 /// What a call on such a server ends with, in doubt.
 async fn fails(misbehave: impl Fn(&mut Request) -> io::Result<()> + Send + Sync + 'static, kinds: &[Reason]) {
     let before = std::time::Instant::now();
@@ -47,47 +50,59 @@ fn a_body_without_end_is_too_large_and_that_of_an_error_is_not_waited_for() {
     });
 }
 
+/// Begins a body in chunks.
+const CHUNKED: &[u8] =
+    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+
 #[test]
-fn chunks_without_end_are_too_large() {
-    alone("http::chunks_without_end_are_too_large", 96, async || {
-        let head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+fn small_chunks_without_end_end_by_the_deadline() {
+    alone("http::small_chunks_without_end_end_by_the_deadline", 48, async || {
         let small = |request: &mut Request| {
-            request.stream.write_all(head)?;
+            request.stream.write_all(CHUNKED)?;
             request.endless(b"1\r\nx\r\n")
         };
         fails(small, &[Reason::Deadline, Reason::Transport(ErrorKind::ReplyTooLarge)]).await;
-        // A chunk whose size, or its extension, has no end.
-        let length = |request: &mut Request| {
-            request.stream.write_all(head)?;
+    });
+}
+
+#[test]
+fn a_chunk_whose_size_has_no_end_ends_by_the_deadline() {
+    alone("http::a_chunk_whose_size_has_no_end_ends_by_the_deadline", 48, async || {
+        let size = |request: &mut Request| {
+            request.stream.write_all(CHUNKED)?;
             request.endless(b"0")
         };
-        let cut = [Reason::Deadline, Reason::Transport(ErrorKind::Lost), Reason::AttemptLimit, Reason::Denied(replay_policy::Reason::ReplayLimit)];
-        fails(length, &cut).await;
+        fails(size, CUT).await;
+    });
+}
+
+#[test]
+fn a_chunk_whose_extension_has_no_end_is_cut() {
+    alone("http::a_chunk_whose_extension_has_no_end_is_cut", 48, async || {
         let extension = |request: &mut Request| {
-            request.stream.write_all(head)?;
+            request.stream.write_all(CHUNKED)?;
             request.stream.write_all(b"1;")?;
             request.endless(b"x")
         };
-        fails(extension, &cut).await;
+        fails(extension, CUT).await;
     });
 }
 
 #[test]
 fn a_head_without_end_is_cut() {
     alone("http::a_head_without_end_is_cut", 24, async || {
-        let cut = [Reason::Deadline, Reason::Transport(ErrorKind::Lost), Reason::AttemptLimit, Reason::Denied(replay_policy::Reason::ReplayLimit)];
         let headers = |request: &mut Request| {
             request.stream.write_all(b"HTTP/1.1 200 OK\r\n")?;
             request.endless(b"x-more: of the same\r\n")
         };
-        fails(headers, &cut).await;
+        fails(headers, CUT).await;
         let value = |request: &mut Request| {
             request.stream.write_all(b"HTTP/1.1 200 OK\r\nx-long: ")?;
             request.endless(b"x")
         };
-        fails(value, &cut).await;
+        fails(value, CUT).await;
         let interim = |request: &mut Request| request.endless(b"HTTP/1.1 100 Continue\r\n\r\n");
-        fails(interim, &cut).await;
+        fails(interim, CUT).await;
     });
 }
 

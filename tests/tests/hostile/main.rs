@@ -10,6 +10,7 @@
 
 mod alone;
 #[path = "../bench/mod.rs"]
+#[expect(dead_code, reason = "the server next door needs few of its parts")]
 mod bench;
 mod healthy;
 mod http;

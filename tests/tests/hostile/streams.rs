@@ -11,6 +11,7 @@ use std::{
 
 use mcp_tool::{Outcome, Reason, ToolCall, mcp_transport::ErrorKind};
 use mcp_tool_tests::hostile;
+use serde_json::json;
 use tokio::time::sleep;
 
 use crate::{
@@ -50,7 +51,28 @@ floods! {
     list_changed, 32;
     progress_of_nobody, 32;
     banners, 32;
-    answers_to_nobody, 32;
+}
+
+#[test]
+fn answers_to_nobody_are_no_answer() {
+    alone("streams::answers_to_nobody_are_no_answer", 32, async || {
+        for what in ["answers_to_nobody", "answers_with_odd_ids"] {
+            let error = call(&client(flood(what).connector())).await.unwrap_err();
+            let wrong = Reason::Transport(ErrorKind::InvalidReply);
+            assert_eq!((error.outcome(), error.reason()), (Outcome::Unknown, wrong), "{what}");
+        }
+    });
+}
+
+/// The first answers; what follows is not even read.
+#[test]
+fn an_answer_that_comes_again_and_again_answers_once() {
+    alone("streams::an_answer_that_comes_again_and_again_answers_once", 32, async || {
+        let client = client(flood("answers_again_and_again").connector());
+        for _ in 0..10 {
+            assert!(call(&client).await.is_ok());
+        }
+    });
 }
 
 #[test]
@@ -84,32 +106,65 @@ fn an_event_without_end_is_too_large() {
                 request.endless(text.as_bytes())
             });
             let error = call(&client(peer.connector())).await.unwrap_err();
-            // Or the machine is so slow that the deadline comes first.
-            let large = [Reason::Transport(ErrorKind::ReplyTooLarge), Reason::Deadline];
-            assert!(large.contains(&error.reason()), "{:?}", error.reason());
+            // A field that stands once in an event and comes again is a fault of its own; and where the
+            // machine is slow, the deadline comes first.
+            let told = match text {
+                "id: x\n" | "event: x\n" => ErrorKind::InvalidReply,
+                _ => ErrorKind::ReplyTooLarge,
+            };
+            assert_eq!(error.outcome(), Outcome::Unknown, "{text:?}");
+            let told = [Reason::Transport(told), Reason::Deadline];
+            assert!(told.contains(&error.reason()), "{text:?}: {:?}", error.reason());
         }
     });
+}
+
+/// Answers a call with an event stream of these messages, once.
+fn told(what: &'static str) -> Peer {
+    Peer::on_call(move |request| {
+        let messages = hostile::messages(what, &request.message["id"]);
+        request.begin_events()?;
+        for message in messages {
+            request.stream.write_all(event(&message).as_bytes())?;
+        }
+        Ok(())
+    })
 }
 
 #[test]
 fn nesting_without_end_overflows_no_stack() {
     alone("streams::nesting_without_end_overflows_no_stack", 48, async || {
-        let told = |what: &'static str| {
-            Peer::on_call(move |request| {
-                let messages = hostile::messages(what, &request.message["id"]);
-                request.begin_events()?;
-                for message in messages {
-                    request.stream.write_all(event(&message).as_bytes())?;
-                }
-                Ok(())
-            })
-        };
         for what in ["deep_answer", "deep_error"] {
             let error = call(&client(told(what).connector())).await.unwrap_err();
             let unreadable = Reason::Transport(ErrorKind::InvalidReply);
             assert_eq!((error.outcome(), error.reason()), (Outcome::Unknown, unreadable), "{what}");
         }
         assert!(call(&client(told("deep_everything").connector())).await.is_ok());
+    });
+}
+
+#[test]
+fn small_values_by_the_million_that_answer_nobody_are_not_read() {
+    // The peer's own texts are in this: 50 MiB at a time.
+    alone("streams::small_values_by_the_million_that_answer_nobody_are_not_read", 224, async || {
+        let patient = || ToolCall::new("put").with_deadline(Duration::from_secs(60));
+        assert!(client(told("bracket_everything").connector()).call(patient()).await.is_ok());
+        // The same on the stream that belongs to no request, while calls are answered.
+        let peer = Peer::start(|mut request| {
+            if request.method != "GET" {
+                return Some(request);
+            }
+            let _ = request.begin_events();
+            for message in hostile::messages("bracket_everything", &json!(78)) {
+                let _ = request.stream.write_all(event(&message).as_bytes());
+            }
+            None
+        });
+        let client = client(peer.connector());
+        for _ in 0..20 {
+            assert!(client.call(patient()).await.is_ok());
+            sleep(Duration::from_millis(100)).await;
+        }
     });
 }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     TransportError,
-    request::{Sorted, Tap, nothing_for},
+    request::{Sorted, Tap, is_modest, nothing_for},
 };
 
 pub(super) type Events = BoxStream<'static, Result<Sse, SseError>>;
@@ -120,7 +120,7 @@ impl AnswerStream {
                 None
             }
             Sorted::Request(id) | Sorted::Echo(id) => self.client.admits(&id, data).await.then_some(event),
-            Sorted::Other => Some(event),
+            Sorted::Other => is_modest(data.as_bytes()).then_some(event),
             Sorted::Stray => None,
         }
     }

@@ -1,4 +1,9 @@
-use std::{collections::HashMap, fmt, io, sync::Arc};
+use std::{
+    collections::HashMap,
+    fmt, io,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream::BoxStream};
@@ -8,7 +13,7 @@ use http::{
 };
 use reqwest::{Body, StatusCode};
 use rmcp::{
-    model::{ClientJsonRpcMessage, ErrorCode, JsonRpcError, RequestId, ServerJsonRpcMessage},
+    model::{ClientJsonRpcMessage, ErrorCode, JsonRpcError, RequestId},
     transport::{
         common::http_header::{EVENT_STREAM_MIME_TYPE, HEADER_SESSION_ID, JSON_MIME_TYPE},
         streamable_http_client::{
@@ -18,6 +23,7 @@ use rmcp::{
     },
 };
 use sse_stream::{Error as SseError, Sse};
+use tokio::time::Instant;
 
 use super::{
     answer_stream::{Address, AnswerStream, events_of},
@@ -26,7 +32,7 @@ use super::{
 };
 use crate::{
     Event, TransportError,
-    request::{Outgoing, Requests, Sorted, Tap, nothing_for},
+    request::{Outgoing, Requests, Sorted, Tap, for_rmcp, is_modest, nothing_for},
 };
 
 type Failure = StreamableHttpError<reqwest::Error>;
@@ -59,7 +65,13 @@ struct Inner {
     tokens: Option<Arc<dyn TokenSource>>,
     max_reply: usize,
     max_resumes: u32,
+    /// When a stream that answers no request may be opened again.
+    next_stream: Mutex<Instant>,
 }
+
+/// The shortest time between two openings of such a stream. rmcp opens it again whenever it ends, and
+/// waits no longer than the server says.
+const STREAM_PAUSE: Duration = Duration::from_secs(1);
 
 impl HttpClient {
     pub(super) fn new(
@@ -69,7 +81,8 @@ impl HttpClient {
         max_reply: usize,
         max_resumes: u32,
     ) -> Self {
-        Self(Arc::new(Inner { http, requests, tokens, max_reply, max_resumes }))
+        let next_stream = Mutex::new(Instant::now());
+        Self(Arc::new(Inner { http, requests, tokens, max_reply, max_resumes, next_stream }))
     }
 
     pub(super) fn http(&self) -> &reqwest::Client {
@@ -92,8 +105,7 @@ impl HttpClient {
     /// is read no further meanwhile. False when it is to be dropped.
     pub(super) async fn admits(&self, id: &RequestId, text: &str) -> bool {
         // What rmcp would drop is never answered.
-        serde_json::from_str::<ServerJsonRpcMessage>(text).is_ok()
-            && self.0.requests.asked().admitted(id, text.len()).await
+        for_rmcp(text.as_bytes()).is_some() && self.0.requests.asked().admitted(id, text.len()).await
     }
 
     /// Where a request goes, and with which token: the one that rmcp brings, or else the host's.
@@ -228,6 +240,14 @@ impl HttpClient {
         }
     }
 
+    /// When a stream that answers no request of ours may be opened. Each takes its turn.
+    fn turn(&self) -> Instant {
+        let mut next = self.0.next_stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = Instant::now().max(*next);
+        *next = turn + STREAM_PAUSE;
+        turn
+    }
+
     /// Tells progress and events of a stream that answers no request of ours.
     fn observe(
         &self,
@@ -246,6 +266,7 @@ impl HttpClient {
                         Sorted::Request(id) | Sorted::Echo(id) if !client.admits(&id, data).await => {
                             return None;
                         }
+                        _ if !is_modest(data.as_bytes()) => return None,
                         _ => {}
                     }
                 }
@@ -359,6 +380,7 @@ impl StreamableHttpClient for HttpClient {
         headers: HashMap<HeaderName, HeaderValue>,
         limit: usize,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
+        tokio::time::sleep_until(self.turn()).await;
         let authorised = self.authorised(uri, token).await;
         let (uri, token) = authorised.map_err(|error| refused(error.kind().code()))?;
         let http = self.http();

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     TransportError,
-    request::{Admission, Sorted, nothing_for},
+    request::{Admission, Sorted, for_rmcp, nothing_for},
 };
 
 /// How long the calls in flight wait, at the end of the output, for the input's last reader to go.
@@ -157,7 +157,7 @@ impl LineTransport {
         let line = self.lines.line();
         match self.wire.sort(line) {
             Sorted::Delivered(id) => Some(nothing_for(id)),
-            Sorted::Unasked | Sorted::Other => serde_json::from_slice(line).ok(),
+            Sorted::Unasked | Sorted::Other => for_rmcp(line),
             Sorted::Stray => None,
             Sorted::Echo(_) if self.wire.is_shaking_hands.load(Ordering::Relaxed) => {
                 self.wire.echoes.store(true, Ordering::Relaxed);
@@ -165,7 +165,7 @@ impl LineTransport {
                 None
             }
             Sorted::Request(id) | Sorted::Echo(id) => {
-                let Ok(message) = serde_json::from_slice(line) else {
+                let Some(message) = for_rmcp(line) else {
                     let error = ErrorData::invalid_request("the request could not be understood", None);
                     self.wire.refuse(id, error);
                     return None;
