@@ -1,5 +1,7 @@
 //! Shared parts of the end-to-end tests.
 
+pub mod hostile;
+
 /// Compiles and runs the code in the documents that are no crate's documentation.
 #[cfg(doctest)]
 mod documents {

@@ -27,11 +27,17 @@ impl Drop for Listener {
     }
 }
 
+/// The shortest time from the beginning of one refresh to that of the next. A server that says so after
+/// each listing would else be listed as fast as it answers.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// Lists again when the server says that its tools changed, and has had the time to settle. While one
-/// refresh runs, however many events come, one more follows. A connection that is lost on the way is left for the next caller.
+/// refresh runs, and a moment longer, one more follows for however many events come. A connection that is
+/// lost on the way is left for the next caller.
 async fn listen<C: Connector + 'static>(runner: Runner<C>, connection: ConnectionId, mut events: Events) {
     let mut refresh: Option<Waiter> = None;
     let mut changed: Option<Instant> = None;
+    let mut next = Instant::now();
     loop {
         tokio::select! {
             // Events first, so that a burst that is already here is one change.
@@ -50,16 +56,17 @@ async fn listen<C: Connector + 'static>(runner: Runner<C>, connection: Connectio
             },
             // Whether it went well is for the next caller to see: the generation stays suspect if not.
             Some(_) = async { Some(refresh.as_mut()?.await) } => refresh = None,
-            () = settled(changed, runner.settle), if changed.is_some() && refresh.is_none() => {
+            () = settled(changed, runner.settle, next), if changed.is_some() && refresh.is_none() => {
                 changed = None;
+                next = Instant::now() + PAUSE;
                 refresh = runner.join_from(connection);
             }
         }
     }
 }
 
-async fn settled(changed: Option<Instant>, settle: Duration) {
-    let until = changed.and_then(|changed| changed.checked_add(settle));
+async fn settled(changed: Option<Instant>, settle: Duration, next: Instant) {
+    let until = changed.and_then(|changed| changed.checked_add(settle)).map(|settled| settled.max(next));
     if let Some(until) = until.filter(|until| *until > Instant::now()) {
         sleep_until(until).await;
     }

@@ -3,7 +3,9 @@
 
 mod adopt;
 mod answers;
+mod asked;
 mod bounds;
+mod echo;
 mod ending;
 mod events;
 mod evidence;

@@ -19,7 +19,7 @@ use super::response::refused_handshake;
 use crate::{
     CallReply, Cursor, Events, Fence, ToolCall, ToolPage, Transport, TransportError,
     handshake::listen_for_changes,
-    request::{Arrival, Carrier, Extent, Requests, Tap, call_tool, list_tools},
+    request::{Answers, Arrival, Attentive, Carrier, Extent, Requests, Tap, call_tool, list_tools},
 };
 
 /// How long the server may take to end its session.
@@ -67,6 +67,8 @@ impl HttpTransport {
         H: ClientHandler,
     {
         let worker = StreamableHttpClientTransport::with_client(session.client, session.config);
+        let asked = session.requests.asked();
+        let (handler, worker) = (Attentive::new(handler, asked.clone()), Answers::of(worker, asked.clone()));
         let shaking_hands = serve_client_with_lifecycle(handler, worker, lifecycle);
         let mut service = match timeout(session.connect_timeout, shaking_hands).await {
             Ok(Ok(service)) => service,

@@ -6,7 +6,7 @@ use std::{
 use rmcp::model::{ProgressToken, RequestId};
 use tokio::sync::oneshot;
 
-use super::{Arrival, Tap};
+use super::{Arrival, Asked, Tap};
 use crate::{Event, EventSender, Events, ToolCall, TransportError};
 
 /// The requests under way on one connection, and the connection's events.
@@ -16,6 +16,8 @@ pub(crate) struct Requests {
     events: EventSender,
     #[cfg(feature = "http")]
     in_session: std::sync::OnceLock<()>,
+    /// The other direction: what the server asks.
+    asked: Arc<Asked>,
 }
 
 #[derive(Default)]
@@ -57,6 +59,15 @@ impl Taps {
 }
 
 impl Requests {
+    /// The server's own requests are taken in within these bounds.
+    pub(crate) fn new(asked: Asked) -> Self {
+        Self { asked: Arc::new(asked), ..Self::default() }
+    }
+
+    pub(crate) fn asked(&self) -> &Arc<Asked> {
+        &self.asked
+    }
+
     /// Begins to follow a request, before rmcp is asked to send it.
     pub(crate) fn open(
         &self,

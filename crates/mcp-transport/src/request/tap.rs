@@ -4,6 +4,8 @@ use std::sync::{
 };
 
 use serde_json::value::RawValue;
+#[cfg(feature = "http")]
+use tokio::sync::Notify;
 use tokio::sync::oneshot;
 
 use crate::{Delivery, ToolCall, TransportError};
@@ -21,6 +23,9 @@ pub(crate) struct Tap {
     /// While it was out, an answer came to a request that nobody had made.
     strayed: AtomicBool,
     arrival: Mutex<Option<oneshot::Sender<Arrival>>>,
+    /// Told when it was sealed before the whole of it had left.
+    #[cfg(feature = "http")]
+    withheld: Notify,
 }
 
 /// How far the request's frame has got. Whoever holds this lock decides whether a byte may leave.
@@ -81,6 +86,8 @@ impl Tap {
                 sending: Mutex::default(),
                 strayed: AtomicBool::new(false),
                 arrival: Mutex::new(Some(arrival)),
+                #[cfg(feature = "http")]
+                withheld: Notify::new(),
             },
             receiver,
         )
@@ -99,7 +106,18 @@ impl Tap {
     pub(crate) fn seal(&self) -> Extent {
         let mut sending = self.sending();
         sending.sealed = true;
-        sending.extent()
+        let extent = sending.extent();
+        #[cfg(feature = "http")]
+        if extent == Extent::Part {
+            self.withheld.notify_one();
+        }
+        extent
+    }
+
+    /// Waits until it has been given up without having left: whoever is about to send it may stop.
+    #[cfg(feature = "http")]
+    pub(crate) async fn withheld(&self) {
+        self.withheld.notified().await;
     }
 
     /// Whether the server can have read the request. Before that, nothing that it says is about it.
