@@ -222,7 +222,7 @@ impl Driver<'_> {
     /// The call for one attempt. A further attempt leaves only while the trust that it was permitted
     /// under is still there, asked again directly before its first byte.
     fn guarded(&self, kind: AttemptKind) -> ToolCall {
-        let call = self.call.next_attempt();
+        let call = self.call.next_attempt().with_attempt(self.machine.attempts() + 1);
         let Some((identity, trust_then)) = &self.began else {
             return call;
         };

@@ -11,7 +11,7 @@ use rmcp::model::{CallToolRequestParams, JsonObject, ProgressNotificationParam, 
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use crate::{CallReply, Guard, TransportError};
+use crate::{CallReply, Guard, Progress, TransportError};
 
 /// The default deadline over all attempts of one call.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(600);
@@ -45,11 +45,13 @@ pub struct ToolCall {
     cancellation: Option<CancellationToken>,
     guard: Option<Guard>,
     progress: Option<Arc<ProgressListener>>,
+    /// Which attempt of its invocation this is, counted from 1.
+    attempt: u32,
     /// When the attempt last showed life; shared with the transport that observes it.
     life: Arc<Mutex<Option<Instant>>>,
 }
 
-type ProgressListener = dyn Fn(&ProgressNotificationParam) + Send + Sync;
+type ProgressListener = dyn Fn(Progress<'_>) + Send + Sync;
 
 #[derive(Clone, Copy, Debug)]
 enum Deadline {
@@ -87,6 +89,7 @@ impl ToolCall {
             cancellation: None,
             guard: None,
             progress: None,
+            attempt: 1,
             life: Arc::default(),
         }
     }
@@ -155,13 +158,11 @@ impl ToolCall {
         self
     }
 
-    /// Is told each progress notification of the call, from the task that reads the connection, so it
-    /// must neither block nor panic. Default: nobody is told (the idle timeout is reset all the same).
+    /// Is told each progress notification of the call and which attempt it is about, from the task that
+    /// reads the connection, so it must neither block nor panic. Default: nobody is told (the idle timeout
+    /// is reset all the same).
     #[must_use]
-    pub fn with_progress(
-        mut self,
-        listener: impl Fn(&ProgressNotificationParam) + Send + Sync + 'static,
-    ) -> Self {
+    pub fn with_progress(mut self, listener: impl Fn(Progress<'_>) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(listener));
         self
     }
@@ -177,6 +178,14 @@ impl ToolCall {
     #[must_use]
     pub fn next_attempt(&self) -> Self {
         Self { life: Arc::default(), ..self.clone() }
+    }
+
+    /// Says which attempt of its invocation this is, counted from 1: its progress is told under this
+    /// number, however late it comes. Default: 1. A client numbers its attempts itself.
+    #[must_use]
+    pub fn with_attempt(mut self, attempt: u32) -> Self {
+        self.attempt = attempt;
+        self
     }
 
     /// The exact name of the tool.
@@ -254,7 +263,7 @@ impl ToolCall {
     pub fn progressed(&self, progress: &ProgressNotificationParam) {
         self.alive();
         if let Some(listener) = &self.progress {
-            listener(progress);
+            listener(Progress::new(self.attempt, progress));
         }
     }
 

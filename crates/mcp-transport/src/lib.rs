@@ -19,6 +19,7 @@ mod identity;
 #[cfg(feature = "mock")]
 mod mock;
 mod page;
+mod progress;
 mod reply;
 #[cfg(any(feature = "http", feature = "stdio"))]
 mod request;
@@ -43,6 +44,7 @@ pub use identity::ServerIdentity;
 pub use mock::{MockConnector, MockTransport};
 pub use page::{Cursor, RawTool, ToolPage};
 pub use reply::CallReply;
+pub use progress::Progress;
 #[cfg(feature = "mock")]
 pub use scripted::{Gate, ScriptedTransport, Step};
 #[cfg(feature = "stdio")]
