@@ -35,6 +35,10 @@ pub enum Reason {
     AttemptLimit,
     /// The server had all the replays that it gets for now.
     RetryBudget,
+    /// The server does not know the task any more that it made of the call.
+    TaskForgotten,
+    /// The task that the server made of the call was cancelled.
+    TaskCancelled,
     /// The attempt failed in another way.
     Transport(ErrorKind),
 }
@@ -56,6 +60,8 @@ impl Reason {
             Self::IdleTimeout => "idle_timeout",
             Self::AttemptLimit => "attempt_limit",
             Self::RetryBudget => "retry_budget",
+            Self::TaskForgotten => "task_forgotten",
+            Self::TaskCancelled => "task_cancelled",
             Self::Transport(kind) => kind.code(),
         }
     }

@@ -9,7 +9,7 @@ mod tap;
 mod under_way;
 
 pub(crate) use envelope::{Sorted, nothing_for};
-pub(crate) use exchange::{call_tool, list_tools};
+pub(crate) use exchange::{call_tool, list_tools, task};
 pub(crate) use frame::Outgoing;
 pub(crate) use registry::Requests;
 pub(crate) use tap::{Answer, Arrival, Extent, Tap};

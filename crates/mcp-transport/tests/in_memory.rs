@@ -13,4 +13,5 @@ mod mocks;
 mod noise;
 mod queue;
 mod server;
+mod tasks;
 mod valve;

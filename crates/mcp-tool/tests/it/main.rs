@@ -10,4 +10,5 @@ mod replays;
 mod seen;
 mod servers;
 mod sets;
+mod tasks;
 mod trust;

@@ -24,6 +24,9 @@ impl<'a> Outgoing<'a> {
         let extensions = match &message.request {
             ClientRequest::CallToolRequest(request) => &request.extensions,
             ClientRequest::ListToolsRequest(request) => &request.extensions,
+            ClientRequest::GetTaskRequest(request) => &request.extensions,
+            ClientRequest::UpdateTaskRequest(request) => &request.extensions,
+            ClientRequest::CancelTaskRequest(request) => &request.extensions,
             _ => return None,
         };
         let tap = extensions.get::<Arc<Tap>>()?.clone();
