@@ -288,8 +288,10 @@ impl Followed {
         transport.task(request).await.map_err(|error| {
             let class = transport.classify(&error);
             let failure = Failure::of_class(error, class);
-            if failure.may_pass {
-                self.shared.discovery.suspect(catalog.generation());
+            match failure.reason {
+                _ if !failure.may_pass => {}
+                Reason::Deadline => self.shared.discovery.doubt(catalog.generation()),
+                _ => self.shared.discovery.suspect(catalog.generation()),
             }
             failure
         })

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use mcp_tool::{
     CallReply, CancellationToken, Outcome, Reason, TaskHandle, ToolCall, Transport, TransportError,
+    mcp_discovery::SupervisedDiscovery,
     mcp_transport::{CallReply as Reply, ScriptedTransport, ServerIdentity, Step, TaskReply},
     rmcp::model::{CreateTaskResult, DetailedTask, JsonObject, Task, TaskPayload, TaskStatus},
 };
@@ -285,6 +286,17 @@ async fn a_task_is_followed_by_its_id_after_the_host_was_restarted() {
     let handle = client.task(ServerIdentity::unspecified(), "put", "t-17");
     assert!(handle.result().await.unwrap().reply.result().is_some());
     assert_eq!((server.calls(), handle.tool()), (vec![0], "put"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_supervised_connection_carries_what_is_asked_about_tasks() {
+    let server = Lives::of([made(task(TaskStatus::Working)).then_task(completed())]);
+    let discovery = Arc::new(SupervisedDiscovery::new(server.clone()));
+    let client = mcp_tool::Client::with_discovery("files", discovery.clone()).build();
+    let handle = client.call(ToolCall::new("put")).await.unwrap().task.unwrap();
+    assert!(handle.result().await.is_ok());
+    assert_eq!((methods(server.life(0)), server.calls()), (vec!["tasks/get"], vec![1]));
+    discovery.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
