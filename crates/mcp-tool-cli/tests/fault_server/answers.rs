@@ -230,7 +230,7 @@ fn a_kept_task_is_at_work_for_so_many_looks_then_completed_by_whoever_knows_it()
         server.call("a");
         let made = server.message()["result"].clone();
         assert_eq!((&made["resultType"], &made["status"]), (&json!("task"), &json!("working")));
-        let mut look = |server: &mut crate::driver::Server| {
+        let look = |server: &mut crate::driver::Server| {
             let params = json!({"taskId": made["taskId"]});
             server
                 .send(&json!({"jsonrpc": "2.0", "id": 90, "method": "tasks/get", "params": params}))
