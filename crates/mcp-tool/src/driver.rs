@@ -145,6 +145,10 @@ impl Driver<'_> {
     /// Asks the policy. Synchronous: between this reading of trust and the hand-over of a replay to the
     /// transport there is no await.
     fn consult(&mut self, facts: Consultation) -> Event {
+        if self.call.is_continuation() && facts.delivery != Delivery::Unsent {
+            self.span.record("decision", Reason::Continuation.code());
+            return Event::Continuation;
+        }
         let trust_now = self.trust_now();
         self.decided_under = trust_now;
         let trust_then = self.began.as_ref().map_or(Trust::NONE, |(_, trust)| *trust);

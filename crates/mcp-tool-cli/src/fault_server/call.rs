@@ -14,6 +14,9 @@ use std::{
     io,
 };
 
+/// The state that goes with a request for input, and comes back with its continuation.
+const ASKED: &str = "asked for the colour";
+
 impl Protocol {
     pub(super) fn call(&mut self, request: &Request) -> io::Result<Vec<Step>> {
         let tool = request.params["name"].as_str().unwrap_or_default();
@@ -51,6 +54,7 @@ impl Protocol {
             id: id.clone(),
             tool: params["name"].as_str().unwrap_or_default().to_owned(),
             arguments: digest(&params["arguments"]),
+            continues: params["requestState"] == ASKED && params["inputResponses"]["colour"].is_object(),
         }))?;
         let of_ledger = self.tally.number_of(start, self.calls)?;
         Ok(self.scenario.fault(of_ledger, self.calls).cloned())
@@ -186,6 +190,6 @@ fn input_required() -> Value {
     json!({
         "resultType": "input_required",
         "inputRequests": {"colour": {"method": "elicitation/create", "params": elicitation()}},
-        "requestState": "asked for the colour",
+        "requestState": ASKED,
     })
 }

@@ -126,6 +126,9 @@ pub struct Receipt {
     pub tool: String,
     /// A digest of its arguments: equal for equal JSON.
     pub arguments: String,
+    /// Whether it brings back the state of a request for input.
+    #[serde(default)]
+    pub continues: bool,
 }
 
 /// A side effect.
