@@ -4,6 +4,7 @@
 
 #[path = "../bench/mod.rs"]
 mod bench;
+mod continuations;
 #[path = "../bench/server.rs"]
 #[expect(dead_code, reason = "shared with tests that need more of it")]
 mod server;
