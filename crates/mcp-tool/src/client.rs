@@ -1,11 +1,12 @@
 use std::{fmt, sync::Arc};
 
 use mcp_discovery::{Catalog, Discovery, DiscoveryError, PagingDiscovery};
-use mcp_transport::{Connector, ToolCall};
+use mcp_transport::{Connector, ServerIdentity, ToolCall};
 use replay_policy::{ConservativePolicy, ReplayPolicy, Trust};
 
 use crate::{
-    Answer, Observer, RetryBudget, ToolError, ToolHandle, TrustSource, driver, retry_budget::Bucket,
+    Answer, Observer, RetryBudget, TaskHandle, ToolError, ToolHandle, TrustSource, driver,
+    retry_budget::Bucket, task::MadeBy,
 };
 
 /// Calls the tools of one server. Cheap to clone; clones share the connection.
@@ -99,6 +100,17 @@ impl Client {
     /// When the server cannot be reached or does not list its tools.
     pub async fn catalog(&self) -> Result<Arc<Catalog>, DiscoveryError> {
         self.0.discovery.catalog().await
+    }
+
+    /// A task that was made of a call of this tool earlier, maybe by an earlier process of the host: its id
+    /// and its server's identity were kept. Asks nothing yet.
+    pub fn task(
+        &self,
+        server: ServerIdentity,
+        tool: impl Into<Arc<str>>,
+        id: impl Into<Arc<str>>,
+    ) -> TaskHandle {
+        TaskHandle::known(&self.0, server, tool.into(), id.into(), MadeBy::default())
     }
 
     /// The host's name for the server.

@@ -17,10 +17,11 @@ use tokio::time::sleep_until;
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
-    Answer, Happening, InvocationInfo, Outcome, Reason, ToolError, bridge,
+    Answer, Happening, InvocationInfo, Outcome, Reason, TaskHandle, ToolError, bridge,
     client::Shared,
     error::Ending,
     machine::{Action, AttemptKind, Consultation, Event, Invocation, Verdict},
+    task::MadeBy,
 };
 
 /// How much longer than its bounds a transport may take to return, before its call is dropped.
@@ -28,7 +29,7 @@ const BACKSTOP: Duration = Duration::from_secs(1);
 
 /// One invocation under way. However its future ends, the ending is told.
 struct Driver<'a> {
-    shared: &'a Shared,
+    shared: &'a Arc<Shared>,
     call: ToolCall,
     id: u64,
     machine: Invocation,
@@ -47,7 +48,7 @@ struct Driver<'a> {
 
 /// Runs one invocation from its beginning to its answer or its error.
 pub(crate) async fn invoke(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     call: ToolCall,
     held: Option<CatalogTool>,
 ) -> Result<Answer, ToolError> {
@@ -144,6 +145,10 @@ impl Driver<'_> {
     /// Asks the policy. Synchronous: between this reading of trust and the hand-over of a replay to the
     /// transport there is no await.
     fn consult(&mut self, facts: Consultation) -> Event {
+        if self.call.is_continuation() && facts.delivery != Delivery::Unsent {
+            self.span.record("decision", Reason::Continuation.code());
+            return Event::Continuation;
+        }
         let trust_now = self.trust_now();
         self.decided_under = trust_now;
         let trust_then = self.began.as_ref().map_or(Trust::NONE, |(_, trust)| *trust);
@@ -222,7 +227,7 @@ impl Driver<'_> {
     /// The call for one attempt. A further attempt leaves only while the trust that it was permitted
     /// under is still there, asked again directly before its first byte.
     fn guarded(&self, kind: AttemptKind) -> ToolCall {
-        let call = self.call.next_attempt();
+        let call = self.call.next_attempt().with_attempt(self.machine.attempts() + 1);
         let Some((identity, trust_then)) = &self.began else {
             return call;
         };
@@ -263,7 +268,12 @@ impl Driver<'_> {
             (self.machine.attempts(), self.machine.replays(), self.machine.unsent());
         match (outcome, reason, self.reply.take()) {
             (None, None, Some(reply)) => {
-                Ok(Answer { reply, attempts, replays, unsent, earlier_unknown: self.machine.is_in_doubt() })
+                let earlier_unknown = self.machine.is_in_doubt();
+                let made_by = MadeBy { attempts, replays, unsent, earlier_unknown };
+                let identity = self.began.as_ref().map(|(identity, _)| identity);
+                let task = identity
+                    .and_then(|identity| TaskHandle::of(&reply, self.shared, &self.call, identity, made_by));
+                Ok(Answer { reply, attempts, replays, unsent, earlier_unknown, task })
             }
             (outcome, reason, _) => {
                 let (outcome, reason) =

@@ -13,6 +13,7 @@ mod observer;
 mod reason;
 mod retry_budget;
 mod servers;
+mod task;
 mod trust;
 
 pub use answer::Answer;
@@ -25,6 +26,7 @@ pub use observer::{Happening, InvocationInfo, Observer};
 pub use reason::Reason;
 pub use retry_budget::RetryBudget;
 pub use servers::{Applied, Server, ServerEntry, Servers, ServersBuilder};
+pub use task::{DEFAULT_TASK_DEADLINE, TaskHandle};
 pub use trust::{TrustFn, TrustSource, trust_fn};
 
 // The words that a host needs besides, from the layers below.

@@ -35,6 +35,12 @@ pub enum Reason {
     AttemptLimit,
     /// The server had all the replays that it gets for now.
     RetryBudget,
+    /// The call continues one that asked for input. It may have been received, and is never sent again.
+    Continuation,
+    /// The server does not know the task any more that it made of the call.
+    TaskForgotten,
+    /// The task that the server made of the call was cancelled.
+    TaskCancelled,
     /// The attempt failed in another way.
     Transport(ErrorKind),
 }
@@ -56,6 +62,9 @@ impl Reason {
             Self::IdleTimeout => "idle_timeout",
             Self::AttemptLimit => "attempt_limit",
             Self::RetryBudget => "retry_budget",
+            Self::Continuation => "continuation",
+            Self::TaskForgotten => "task_forgotten",
+            Self::TaskCancelled => "task_cancelled",
             Self::Transport(kind) => kind.code(),
         }
     }

@@ -16,7 +16,7 @@ pub(crate) use asked::{Admission, Asked, DEFAULT_MAX_UNANSWERED};
 pub(crate) use attentive::Answers;
 pub(crate) use attentive::Attentive;
 pub(crate) use envelope::{Sorted, nothing_for};
-pub(crate) use exchange::{call_tool, list_tools};
+pub(crate) use exchange::{call_tool, list_tools, task};
 pub(crate) use frame::Outgoing;
 pub(crate) use modest::for_rmcp;
 #[cfg(feature = "http")]

@@ -15,4 +15,5 @@ mod mocks;
 mod noise;
 mod queue;
 mod server;
+mod tasks;
 mod valve;

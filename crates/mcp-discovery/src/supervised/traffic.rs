@@ -8,7 +8,8 @@ use std::{
 };
 
 use mcp_transport::{
-    CallReply, Cursor, ErrorClass, Events, Fence, ToolCall, ToolPage, Transport, TransportError,
+    CallReply, Cursor, ErrorClass, Events, Fence, TaskReply, TaskRequest, ToolCall, ToolPage, Transport,
+    TransportError,
 };
 use tokio::{sync::Notify, time::Instant};
 
@@ -113,6 +114,25 @@ impl Counted {
     }
 }
 
+impl Counted {
+    fn counted<'f, T: Send + 'f>(
+        &'f self,
+        request: impl FnOnce(&'f dyn Transport) -> BoxFuture<'f, Result<T, TransportError>>,
+    ) -> BoxFuture<'f, Result<T, TransportError>> {
+        let Some(in_flight) = self.traffic.enter() else {
+            return Box::pin(std::future::ready(Err(TransportError::closed())));
+        };
+        let request = request(&*self.inner);
+        Box::pin(async move {
+            let outcome = request.await;
+            if outcome.is_ok() {
+                in_flight.answered();
+            }
+            outcome
+        })
+    }
+}
+
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Written by hand rather than with `#[async_trait]`, so that forwarding allocates no second box.
@@ -122,17 +142,15 @@ impl Transport for Counted {
         's: 'f,
         Self: 'f,
     {
-        let Some(in_flight) = self.traffic.enter() else {
-            return Box::pin(std::future::ready(Err(TransportError::closed())));
-        };
-        let call = self.inner.call_tool(call);
-        Box::pin(async move {
-            let outcome = call.await;
-            if outcome.is_ok() {
-                in_flight.answered();
-            }
-            outcome
-        })
+        self.counted(|inner| inner.call_tool(call))
+    }
+
+    fn task<'s, 'f>(&'s self, request: TaskRequest) -> BoxFuture<'f, Result<TaskReply, TransportError>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        self.counted(|inner| inner.task(request))
     }
 
     fn list_tools<'s, 'f>(&'s self, cursor: Option<Cursor>) -> BoxFuture<'f, Result<ToolPage, TransportError>>

@@ -1,6 +1,7 @@
 //! The behaviour of the safe call over scripted connections: what reached each server is counted.
 
 mod answers;
+mod continuations;
 mod counted;
 mod denied;
 mod first_delivery;
@@ -10,4 +11,5 @@ mod replays;
 mod seen;
 mod servers;
 mod sets;
+mod tasks;
 mod trust;

@@ -109,7 +109,7 @@ impl AnswerStream {
             Sorted::Delivered(id) if self.tap.has_arrived() => {
                 self.answered = true;
                 // A listing goes on to rmcp, which reads the headers that calls need from it.
-                if self.tap.call.is_some() {
+                if !self.tap.is_listing() {
                     event.data = serde_json::to_string(&nothing_for(id)).ok();
                 }
                 Some(event)

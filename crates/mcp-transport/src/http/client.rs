@@ -221,7 +221,7 @@ impl HttpClient {
             Err(error) => return Err(told(&tap, error)),
         };
         let may_be_lost = in_session && status.is_client_error();
-        if may_be_lost && tap.call.is_none() && !says_method_not_found(&body) {
+        if may_be_lost && tap.is_listing() && !says_method_not_found(&body) {
             return Err(told(&tap, unusable()));
         }
         match self.sort(&body) {
@@ -233,7 +233,7 @@ impl HttpClient {
                     self.0.requests.events().send(Event::ToolsChanged);
                 }
                 // A listing goes on to rmcp, which reads the headers that calls need from it.
-                let listing = if tap.call.is_none() { serde_json::from_slice(&body).ok() } else { None };
+                let listing = if tap.is_listing() { serde_json::from_slice(&body).ok() } else { None };
                 Ok(StreamableHttpPostResponse::Json(listing.unwrap_or_else(|| nothing_for(id)), None))
             }
             _ => Err(told(&tap, unusable())),

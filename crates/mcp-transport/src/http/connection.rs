@@ -17,9 +17,9 @@ use tokio::{
 
 use super::response::refused_handshake;
 use crate::{
-    CallReply, Cursor, Events, Fence, ToolCall, ToolPage, Transport, TransportError,
+    CallReply, Cursor, Events, Fence, TaskReply, TaskRequest, ToolCall, ToolPage, Transport, TransportError,
     handshake::listen_for_changes,
-    request::{Answers, Arrival, Attentive, Carrier, Extent, Requests, Tap, call_tool, list_tools},
+    request::{Answers, Arrival, Attentive, Carrier, Extent, Requests, Tap, call_tool, list_tools, task},
 };
 
 /// How long the server may take to end its session.
@@ -145,14 +145,11 @@ impl Transport for HttpTransport {
 
     async fn list_tools(&self, cursor: Option<Cursor>) -> Result<ToolPage, TransportError> {
         let page = list_tools(&self.carrier, &self.peer, cursor, self.list_timeout).await;
-        // A server that lost the session may say so in its own way (400 is common). Asking again costs
-        // nothing, so the connection is taken for lost.
-        page.map_err(|error| match error.kind() {
-            // Asked to wait, it knows the session.
-            crate::ErrorKind::HttpStatus(408 | 429) => error,
-            crate::ErrorKind::HttpStatus(400..500) => TransportError::session_lost().in_doubt(),
-            _ => error,
-        })
+        page.map_err(lost_session)
+    }
+
+    async fn task(&self, request: TaskRequest) -> Result<TaskReply, TransportError> {
+        task(&self.carrier, &self.peer, request, self.list_timeout).await.map_err(lost_session)
     }
 
     fn is_closed(&self) -> bool {
@@ -178,6 +175,17 @@ impl Transport for HttpTransport {
 
     fn events(&self) -> Events {
         self.carrier.requests.subscribe()
+    }
+}
+
+/// A server that lost the session may say so in its own way (400 is common). Asking again for what runs no
+/// tool costs nothing, so the connection is taken for lost.
+fn lost_session(error: TransportError) -> TransportError {
+    match error.kind() {
+        // Asked to wait, it knows the session.
+        crate::ErrorKind::HttpStatus(408 | 429) => error,
+        crate::ErrorKind::HttpStatus(400..500) => TransportError::session_lost().in_doubt(),
+        _ => error,
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Tap {
     /// The call, when the request is one: its arguments, guard and progress listener.
     pub(crate) call: Option<ToolCall>,
     sending: Mutex<Sending>,
+    /// It asks for a page of the tools.
+    lists: AtomicBool,
     /// While it was out, an answer came to a request that nobody had made.
     strayed: AtomicBool,
     arrival: Mutex<Option<oneshot::Sender<Arrival>>>,
@@ -84,6 +86,7 @@ impl Tap {
                 key,
                 call,
                 sending: Mutex::default(),
+                lists: AtomicBool::new(false),
                 strayed: AtomicBool::new(false),
                 arrival: Mutex::new(Some(arrival)),
                 #[cfg(feature = "http")]
@@ -91,6 +94,17 @@ impl Tap {
             },
             receiver,
         )
+    }
+
+    /// Notes that it asks for a page of the tools.
+    pub(crate) fn mark_listing(&self) {
+        self.lists.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it asks for a page of the tools.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_listing(&self) -> bool {
+        self.lists.load(Ordering::Relaxed)
     }
 
     pub(crate) fn sending(&self) -> MutexGuard<'_, Sending> {

@@ -22,9 +22,9 @@ use super::{
     wire::Wire,
 };
 use crate::{
-    CallReply, Cursor, Events, Fence, ToolCall, ToolPage, Transport, TransportError,
+    CallReply, Cursor, Events, Fence, TaskReply, TaskRequest, ToolCall, ToolPage, Transport, TransportError,
     handshake::{handshake_error, listen_for_changes},
-    request::{Asked, Attentive, DEFAULT_MAX_UNANSWERED, call_tool, list_tools},
+    request::{Asked, Attentive, DEFAULT_MAX_UNANSWERED, call_tool, list_tools, task},
 };
 
 /// One live connection over newline-delimited JSON: a child process, or any pair of byte streams.
@@ -154,6 +154,10 @@ impl Transport for StdioTransport {
 
     async fn list_tools(&self, cursor: Option<Cursor>) -> Result<ToolPage, TransportError> {
         list_tools(&*self.wire, &self.peer, cursor, self.list_timeout).await
+    }
+
+    async fn task(&self, request: TaskRequest) -> Result<TaskReply, TransportError> {
+        task(&*self.wire, &self.peer, request, self.list_timeout).await
     }
 
     fn is_closed(&self) -> bool {
