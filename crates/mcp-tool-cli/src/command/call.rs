@@ -13,7 +13,10 @@ use mcp_tool::{
     mcp_transport::{DEFAULT_DEADLINE, DEFAULT_IDLE_TIMEOUT},
     rmcp::model::JsonObject,
 };
-use mcp_tool_cli::config::ToolFilter;
+use mcp_tool_cli::{
+    config::ToolFilter,
+    json_schema::{self, Fit},
+};
 
 use self::{
     input::InputOptions,
@@ -29,7 +32,6 @@ use super::{
     policy::PolicyOptions,
     problem::Problem,
     progress::Progress,
-    schema::{self, Fit},
     screen::Screen,
     server::{Server, ServerOptions},
     session::{Listing, Session, Unlisted},
@@ -145,7 +147,7 @@ async fn invoke(
     };
     let tool = find(&listing, call.name(), allowed)?;
     let arguments = call.arguments().cloned().unwrap_or_default();
-    match schema::compare(&tool.definition().definition().input_schema, &arguments) {
+    match json_schema::compare(&tool.definition().definition().input_schema, &arguments) {
         Fit::Fits => {}
         Fit::NoSchema => {
             log.decision("the arguments are not checked: the tool's input schema is no JSON Schema");

@@ -49,6 +49,11 @@ impl Log {
         Self { about: Some(server.into()), ..self.clone() }
     }
 
+    /// Where it is told.
+    pub(crate) fn screen(&self) -> &Screen {
+        &self.screen
+    }
+
     /// A line from `-v` on.
     pub(crate) fn decision(&self, text: &str) {
         if self.verbosity >= Verbosity::Decisions {

@@ -1,8 +1,8 @@
-use std::{env, ffi::OsString, path::PathBuf, time::Duration};
+use std::{env, ffi::OsString, path::PathBuf, process::Command, sync::Arc, time::Duration};
 
 use clap::Args;
 use mcp_tool::{
-    HttpConnector, StdioConnector,
+    Connector, HttpConnector, StdioConnector,
     mcp_transport::reqwest::header::{HeaderName, HeaderValue},
 };
 use mcp_tool_cli::{
@@ -48,10 +48,53 @@ pub(crate) struct Server {
 pub(crate) enum Reach {
     Stdio {
         connector: Box<StdioConnector>,
+        /// What the connector starts.
+        launch: Launch,
         /// What its command is called where that is told: not by a text that variables have expanded in.
         called: String,
     },
     Http(Box<HttpConnector>),
+}
+
+impl Reach {
+    /// What connects to it.
+    pub(crate) fn connector(&self) -> Arc<dyn Connector> {
+        match self {
+            Self::Stdio { connector, .. } => Arc::new((**connector).clone()),
+            Self::Http(connector) => Arc::new((**connector).clone()),
+        }
+    }
+}
+
+/// How a process is started.
+pub(crate) struct Launch {
+    program: OsString,
+    arguments: Vec<OsString>,
+    environment: Vec<(String, String)>,
+    folder: Option<PathBuf>,
+}
+
+impl Launch {
+    fn connector(&self) -> Box<StdioConnector> {
+        let mut connector = StdioConnector::new(&self.program).args(&self.arguments);
+        for (name, value) in &self.environment {
+            connector = connector.env(name, value);
+        }
+        Box::new(match &self.folder {
+            Some(folder) => connector.current_dir(folder),
+            None => connector,
+        })
+    }
+
+    /// The same as a command.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        command
+    }
 }
 
 /// A server of the configuration, or why it is of no use.
@@ -116,7 +159,9 @@ impl ServerOptions {
             let mut command = self.command.into_iter();
             let Some(program) = command.next() else { return Ok(None) };
             let called = format!("the server's command `{}`", program.to_string_lossy());
-            Reach::Stdio { connector: Box::new(StdioConnector::new(program).args(command)), called }
+            let launch =
+                Launch { program, arguments: command.collect(), environment: Vec::new(), folder: None };
+            Reach::Stdio { connector: launch.connector(), launch, called }
         };
         let (tools, trust) = (ToolFilter::default(), Configured::Untrusted);
         Ok(Some(Server { name: None, tools, trust, timeout: None, reach }))
@@ -189,18 +234,17 @@ impl Server {
                 http_with(&url, headers).map_err(about)?
             }
             config::Reach::Stdio { command, args, env, cwd } => {
-                let mut connector = StdioConnector::new(&command).args(args);
-                for (name, value) in env {
-                    connector = connector.env(name, value);
+                if cwd.as_ref().is_some_and(|cwd| !cwd.is_dir()) {
+                    return Err(about(Problem::new("its `cwd` is no folder")));
                 }
-                if let Some(cwd) = cwd {
-                    if !cwd.is_dir() {
-                        return Err(about(Problem::new("its `cwd` is no folder")));
-                    }
-                    connector = connector.current_dir(cwd);
-                }
+                let launch = Launch {
+                    program: command.into(),
+                    arguments: args.into_iter().map(Into::into).collect(),
+                    environment: env.into_iter().collect(),
+                    folder: cwd,
+                };
                 let called = format!("the `command` of server `{}`", entry.name());
-                Reach::Stdio { connector: Box::new(connector), called }
+                Reach::Stdio { connector: launch.connector(), launch, called }
             }
         };
         Ok(Self {

@@ -43,11 +43,8 @@ pub(crate) enum Unlisted {
 impl Session {
     /// A client of this server, which connects when it is first used.
     pub(crate) fn open(server: Server, policy: &PolicyOptions, trust: LiveTrust, log: Log) -> Self {
-        let connector: Arc<dyn Connector> = match &server.reach {
-            Reach::Stdio { connector, .. } => Arc::new((**connector).clone()),
-            Reach::Http(connector) => Arc::new((**connector).clone()),
-        };
-        let discovery = PagingDiscovery::new(Logged { connector, log: log.clone() });
+        let connector = Logged { connector: server.reach.connector(), log: log.clone() };
+        let discovery = PagingDiscovery::new(connector);
         let client = Client::with_discovery(server.name.as_deref().unwrap_or("server"), discovery.clone())
             .policy(policy.policy())
             .trust(trust)
@@ -64,30 +61,10 @@ impl Session {
         };
         tokio::select! {
             biased;
-            listing = listing => listing.map_err(|error| self.unlisted(error)),
+            listing = listing => listing.map_err(|error| unlisted(error, &self.reach, &self.log)),
             () = token.cancelled() => Err(Unlisted::Cancelled),
             () = sleep_until(until) => Err(Unlisted::DeadlinePassed),
         }
-    }
-
-    fn unlisted(&self, error: DiscoveryError) -> Unlisted {
-        let kind = error.transport_error().map(mcp_tool::TransportError::kind);
-        match &self.reach {
-            Reach::Stdio { called, .. } if kind == Some(ErrorKind::CommandNotFound) => {
-                return Unlisted::Problem(Problem::new(format!(
-                    "{called} does not exist or may not be run: install it, or correct its path"
-                )));
-            }
-            // An operator who asks needs them; they are the server's own and may hold secrets.
-            Reach::Stdio { connector, .. } => {
-                for line in explain::last_lines(&connector.stderr_tail()) {
-                    self.log.decision(&format!("the server wrote: {line}"));
-                }
-            }
-            Reach::Http(_) => {}
-        }
-        let line = self.explained(&error);
-        Unlisted::Unreached(error, line)
     }
 
     /// Why the server could not be used, and what to do.
@@ -100,4 +77,25 @@ impl Session {
         drop(self.client);
         self.discovery.close().await;
     }
+}
+
+/// Why a server has no listing.
+pub(crate) fn unlisted(error: DiscoveryError, reach: &Reach, log: &Log) -> Unlisted {
+    let kind = error.transport_error().map(mcp_tool::TransportError::kind);
+    match reach {
+        Reach::Stdio { called, .. } if kind == Some(ErrorKind::CommandNotFound) => {
+            return Unlisted::Problem(Problem::new(format!(
+                "{called} does not exist or may not be run: install it, or correct its path"
+            )));
+        }
+        // An operator who asks needs them; they are the server's own and may hold secrets.
+        Reach::Stdio { connector, .. } => {
+            for line in explain::last_lines(&connector.stderr_tail()) {
+                log.decision(&format!("the server wrote: {line}"));
+            }
+        }
+        Reach::Http(_) => {}
+    }
+    let line = explain::unavailable(&error, reach);
+    Unlisted::Unreached(error, line)
 }

@@ -6,6 +6,7 @@ use mcp_tool::{
 };
 
 use super::view::{Known, ServerView, ToolView};
+use crate::command::columns;
 
 /// The views for a person. Names are escaped: they are whatever a server chose.
 pub(super) fn of(views: &[ServerView]) -> String {
@@ -38,8 +39,9 @@ fn server(text: &mut String, name: &ToolName, known: &Known) {
         trusted(known.trust.workspace_trusted()),
     );
     if !known.tools.is_empty() {
-        let rows: Vec<_> = known.tools.iter().map(row).collect();
-        columns(text, &rows);
+        let heads = HEADS.map(str::to_owned);
+        let lines: Vec<_> = std::iter::once(heads).chain(known.tools.iter().map(row)).collect();
+        columns::aligned(text, &lines);
         if !known.trust.is_trusted_server_in_trusted_workspace() {
             let _ = writeln!(text, "  what the hints lead to under trust: --trust-server --trust-workspace");
         }
@@ -77,18 +79,4 @@ fn row(tool: &ToolView) -> [String; 5] {
         hint(tool.hints.idempotent).into(),
         after_loss,
     ]
-}
-
-fn columns(text: &mut String, rows: &[[String; 5]]) {
-    let heads = HEADS.map(str::to_owned);
-    let lines = || std::iter::once(&heads).chain(rows);
-    let width = |column: usize| lines().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3].map(width);
-    for line in lines() {
-        text.push_str("  ");
-        for (cell, width) in line.iter().zip(widths) {
-            let _ = write!(text, "{cell:width$}  ");
-        }
-        let _ = writeln!(text, "{}", line[4]);
-    }
 }
