@@ -45,10 +45,12 @@ pub use saved::{Saved, SavedError};
 pub use tool::AuditedTool;
 
 use mcp_tool::{
-    Catalog,
-    mcp_discovery::Generation,
-    mcp_transport::{CallReply, ToolPage, callable},
+    Catalog, CatalogTool,
+    mcp_discovery::{DeclaredHints, Generation},
+    mcp_transport::{CallReply, RawTool, ToolPage, callable},
+    rmcp::model::CallToolResult,
 };
+use serde_json::value::RawValue;
 
 /// Audits a listing, and what else is known of its server.
 ///
@@ -74,11 +76,24 @@ pub fn audit(evidence: &Evidence) -> Report {
     Report { tools, findings }
 }
 
+/// The hints that the JSON of a tool's `annotations` declares; none for `null`.
+///
+/// # Errors
+///
+/// When it is no JSON.
+pub fn declared_hints(annotations: &str) -> Result<Option<DeclaredHints>, serde_json::Error> {
+    let annotations: Box<RawValue> = serde_json::from_str(annotations)?;
+    let tool = format!(r#"{{"name":"","inputSchema":{{}},"annotations":{annotations}}}"#);
+    let tool = RawTool::new(serde_json::from_str(&tool)?);
+    let listing = Listing::new(vec![ToolPage { tools: vec![tool], next: None }], ListingEnd::LastPage);
+    Ok(catalog(&listing).tools().first().and_then(CatalogTool::hints))
+}
+
 /// The listing as a discovery takes it: judged tool by tool, merged by name.
 fn catalog(listing: &Listing) -> Catalog {
     // Nothing is ever called over it, and it lists nothing.
     let nobody = callable(
-        |_| async { Ok(CallReply::from(mcp_tool::rmcp::model::CallToolResult::success(Vec::new()))) },
+        |_| async { Ok(CallReply::from(CallToolResult::success(Vec::new()))) },
         |_| async { Ok(ToolPage::default()) },
     );
     listing

@@ -19,6 +19,7 @@ mod screen;
 mod server;
 mod session;
 mod trust;
+mod unavailable;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -51,6 +52,8 @@ enum Command {
     Call(Box<call::Options>),
     /// Says of each tool whether a lost call would be recovered, and what its author should declare
     Audit(Box<audit::Options>),
+    /// Says what the policy decides for facts given by hand and why, or what a code means
+    Explain(Box<explain::Options>),
     /// Keeps the list of trusted workspace folders
     Trust(trust::Options),
     /// The embedded server, which fails on demand
@@ -76,6 +79,7 @@ pub(crate) fn main() -> ExitCode {
         Command::List(options) => list::run(*options).into(),
         Command::Call(options) => call::run(*options).into(),
         Command::Audit(options) => audit::run(*options).into(),
+        Command::Explain(options) => explain::run(*options).into(),
         Command::Trust(options) => trust::run(options).into(),
         Command::FaultServer { arguments } => fault_server::main_with_args(arguments),
     }
@@ -126,7 +130,7 @@ mod tests {
 
     #[test]
     fn every_command_line_in_the_help_parses() {
-        for mut command in [Arguments::command(), call(), list(), audit(), trust()] {
+        for mut command in [Arguments::command(), call(), list(), audit(), explain(), trust()] {
             assert_parses(&command.render_long_help().to_string(), 2);
         }
     }
@@ -142,7 +146,9 @@ mod tests {
         const AUDIT: &str = include_str!("../../../docs/audit.md");
         let rows = |document: &'static str| document.lines().filter(|line| line.starts_with("| `-"));
         let mut checked = 0;
-        for (command, documents) in [(call(), [CLI, ""]), (list(), [CLI, ""]), (audit(), [AUDIT, CLI])] {
+        let commands =
+            [(call(), [CLI, ""]), (list(), [CLI, ""]), (audit(), [AUDIT, CLI]), (explain(), [CLI, ""])];
+        for (command, documents) in commands {
             for argument in command.get_arguments() {
                 let Some(long) = argument.get_long().filter(|long| *long != "help") else { continue };
                 let named = |row: &&str| row.contains(&format!("`--{long}"));
@@ -162,7 +168,7 @@ mod tests {
                 checked += 1;
             }
         }
-        assert!(checked > 37, "{checked}");
+        assert!(checked > 50, "{checked}");
     }
 
     fn of(name: &str) -> clap::Command {
@@ -179,6 +185,10 @@ mod tests {
 
     fn audit() -> clap::Command {
         of("audit")
+    }
+
+    fn explain() -> clap::Command {
+        of("explain")
     }
 
     fn trust() -> clap::Command {

@@ -7,11 +7,11 @@ use mcp_tool::{
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    explain,
     log::{Log, Logged},
     policy::{LiveTrust, PolicyOptions},
     problem::Problem,
     server::{Reach, Server},
+    unavailable,
 };
 
 /// The client of one server.
@@ -69,7 +69,7 @@ impl Session {
 
     /// Why the server could not be used, and what to do.
     pub(crate) fn explained(&self, error: &DiscoveryError) -> String {
-        explain::unavailable(error, &self.reach)
+        unavailable::why(error, &self.reach)
     }
 
     /// Ends the connection and, on stdio, the server.
@@ -90,12 +90,12 @@ pub(crate) fn unlisted(error: DiscoveryError, reach: &Reach, log: &Log) -> Unlis
         }
         // An operator who asks needs them; they are the server's own and may hold secrets.
         Reach::Stdio { connector, .. } => {
-            for line in explain::last_lines(&connector.stderr_tail()) {
+            for line in unavailable::last_lines(&connector.stderr_tail()) {
                 log.decision(&format!("the server wrote: {line}"));
             }
         }
         Reach::Http(_) => {}
     }
-    let line = explain::unavailable(&error, reach);
+    let line = unavailable::why(&error, reach);
     Unlisted::Unreached(error, line)
 }

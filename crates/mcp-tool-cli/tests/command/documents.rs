@@ -52,6 +52,11 @@ fn assert_shown(document: &str, at_least: usize) {
 }
 
 #[test]
+fn what_the_document_of_the_command_shows_is_what_it_prints() {
+    assert_shown("cli.md", 2);
+}
+
+#[test]
 fn the_audits_that_the_document_shows_print_what_it_shows() {
     assert_shown("audit.md", 1);
 }

@@ -7,6 +7,7 @@ mod call_outcomes;
 mod call_secrets;
 mod configuration;
 mod documents;
+mod explain;
 mod interrupts;
 mod list;
 mod servers;
