@@ -44,6 +44,8 @@ pub use sarif::Source;
 pub use saved::{Saved, SavedError};
 pub use tool::AuditedTool;
 
+use std::collections::HashMap;
+
 use mcp_tool::{
     Catalog, CatalogTool,
     mcp_discovery::{DeclaredHints, Generation},
@@ -57,8 +59,12 @@ use serde_json::value::RawValue;
 /// Findings come in the order of the listing, those about the whole of it last.
 pub fn audit(evidence: &Evidence) -> Report {
     let catalog = catalog(&evidence.listing);
-    let tools: Vec<AuditedTool> =
-        catalog.tools().iter().map(|tool| AuditedTool::of(tool, evidence)).collect();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (place, tool) in evidence.listing.tools().enumerate() {
+        places.entry(tool.json()).or_insert(place);
+    }
+    let audited = |tool: &CatalogTool| AuditedTool::of(tool, places[tool.json()]);
+    let tools: Vec<AuditedTool> = catalog.tools().iter().map(audited).collect();
     let mut findings = Vec::new();
     for (tool, listed) in tools.iter().zip(catalog.tools()) {
         hints::look(tool, listed, &mut findings);

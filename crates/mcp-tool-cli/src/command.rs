@@ -1,5 +1,6 @@
 //! What the command line says, and who does it.
 
+mod after_loss;
 mod audit;
 mod call;
 mod columns;

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
@@ -59,32 +59,28 @@ impl Report {
         self.findings.iter().filter(|finding| !finding.known).map(|finding| finding.severity).max()
     }
 
-    /// The findings about a tool that can be called.
-    pub fn of_tool<'a>(&'a self, tool: &'a AuditedTool) -> impl Iterator<Item = &'a Finding> {
-        self.findings.iter().filter(|finding| finding.tool.as_deref() == Some(&*tool.name))
-    }
-
-    /// The findings about everything else: the list, the server, and tools that cannot be called.
-    pub fn of_server(&self) -> impl Iterator<Item = &Finding> {
-        let callable = |name: &String| self.tools.iter().any(|tool| tool.name == *name);
-        self.findings.iter().filter(move |finding| !finding.tool.as_ref().is_some_and(callable))
-    }
-
     /// The report for a program: one object.
     pub fn json(&self) -> Value {
+        let mut of_tools: HashMap<&str, Vec<Value>> =
+            self.tools.iter().map(|tool| (&*tool.name, Vec::new())).collect();
+        let mut others = Vec::new();
+        for found in &self.findings {
+            let of_tool = found.tool.as_deref().and_then(|tool| of_tools.get_mut(tool));
+            of_tool.unwrap_or(&mut others).push(finding(found));
+        }
         let tool = |tool: &AuditedTool| {
             json!({
                 "name": tool.name,
                 "replayable": tool.is_recovered(),
                 "reason": tool.reason().map(|reason| reason.code()),
                 "hints": hints(tool.hints),
-                "findings": self.of_tool(tool).map(finding).collect::<Vec<_>>(),
+                "findings": of_tools[&*tool.name],
             })
         };
         let summary = self.summary();
         json!({
             "tools": self.tools.iter().map(tool).collect::<Vec<_>>(),
-            "findings": self.of_server().map(finding).collect::<Vec<_>>(),
+            "findings": others,
             "summary": {
                 "tools": summary.tools,
                 "replayable": summary.recovered,

@@ -5,7 +5,7 @@ use mcp_tool::{
     replay_policy::{Checkpoint, Decision, Definition, FailedAttempt, Hints, Reason},
 };
 
-use super::{Advice, Evidence};
+use super::Advice;
 
 /// One tool, and what becomes of a lost call of it.
 #[derive(Clone, Debug)]
@@ -23,16 +23,15 @@ pub struct AuditedTool {
 }
 
 impl AuditedTool {
-    pub(super) fn of(tool: &CatalogTool, evidence: &Evidence) -> Self {
+    pub(super) fn of(tool: &CatalogTool, place: usize) -> Self {
         let definition = if tool.is_ambiguous() { Definition::Ambiguous } else { Definition::Same };
         let decision = verdict(tool.name(), policy_hints(tool.hints()), definition);
-        let place = evidence.listing.tools().position(|raw| raw.json() == tool.json());
         Self {
             name: tool.name().to_owned(),
             hints: tool.hints(),
             decision,
             advice: Advice::on(decision, tool.hints()),
-            index: place.unwrap_or(usize::MAX),
+            index: place,
         }
     }
 

@@ -56,9 +56,14 @@ impl Log {
 
     /// A line from `-v` on.
     pub(crate) fn decision(&self, text: &str) {
-        if self.verbosity >= Verbosity::Decisions {
+        if self.tells_decisions() {
             self.line(text);
         }
+    }
+
+    /// Whether `-v` was given.
+    pub(crate) fn tells_decisions(&self) -> bool {
+        self.verbosity >= Verbosity::Decisions
     }
 
     /// A line from `-vv` on.

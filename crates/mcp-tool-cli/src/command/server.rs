@@ -121,6 +121,7 @@ impl ServerOptions {
             return Ok(vec![Listed { name: name.clone(), server: Ok(server) }]);
         }
         let files = self.files();
+        let searched = self.searched();
         if let Some(server) = self.given()? {
             return Ok(vec![Listed { name: "server".into(), server: Ok(server) }]);
         }
@@ -135,6 +136,11 @@ impl ServerOptions {
                 entry.file().display()
             ));
         }
+        if found.entries.is_empty() {
+            screen.line(&format!(
+                "no servers are configured {searched}; name a server by --url URL, or by -- COMMAND at the end"
+            ));
+        }
         let listed = |entry: &Entry| Listed { name: entry.name().to_owned(), server: Server::of(entry) };
         Ok(found.entries.iter().map(listed).collect())
     }
@@ -146,6 +152,17 @@ impl ServerOptions {
                 let folder = env::current_dir().unwrap_or_default();
                 Files::implicit(user_directory().as_deref(), &folder, &TrustedFolders::of_user())
             }
+        }
+    }
+
+    /// Where servers are looked up.
+    fn searched(&self) -> String {
+        match (&self.config, user_directory()) {
+            (Some(file), _) => format!("in {}", file.display()),
+            (None, Some(directory)) => {
+                format!("in {} or a trusted ./.mcp.json", directory.join("mcp.json").display())
+            }
+            (None, None) => "in a trusted ./.mcp.json, and there is no directory of the user's".into(),
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
     policy::{LiveTrust, PolicyOptions},
     problem::Problem,
     server::{Reach, Server},
-    unavailable,
+    unavailable::{self, Words},
 };
 
 /// The client of one server.
@@ -67,9 +67,10 @@ impl Session {
         }
     }
 
-    /// Why the server could not be used, and what to do.
+    /// Why the server could not be used again, and what to do.
     pub(crate) fn explained(&self, error: &DiscoveryError) -> String {
-        unavailable::why(error, &self.reach)
+        let words = if self.log.tells_decisions() { Words::Kept } else { Words::NotAsked };
+        unavailable::why(error, &self.reach, words)
     }
 
     /// Ends the connection and, on stdio, the server.
@@ -88,14 +89,25 @@ pub(crate) fn unlisted(error: DiscoveryError, reach: &Reach, log: &Log) -> Unlis
                 "{called} does not exist or may not be run: install it, or correct its path"
             )));
         }
-        // An operator who asks needs them; they are the server's own and may hold secrets.
-        Reach::Stdio { connector, .. } => {
-            for line in unavailable::last_lines(&connector.stderr_tail()) {
-                log.decision(&format!("the server wrote: {line}"));
-            }
-        }
-        Reach::Http(_) => {}
+        Reach::Stdio { .. } | Reach::Http(_) => {}
     }
-    let line = unavailable::why(&error, reach);
+    let line = unavailable::why(&error, reach, told(reach, log));
     Unlisted::Unreached(error, line)
+}
+
+/// Tells what a server wrote to its standard error, where somebody asks for it: these are the server's own
+/// words, and may hold secrets.
+fn told(reach: &Reach, log: &Log) -> Words {
+    match reach {
+        Reach::Stdio { connector, .. } if log.tells_decisions() => {
+            let tail = connector.stderr_tail();
+            let mut words = Words::None;
+            for line in unavailable::last_lines(&tail) {
+                log.decision(&format!("the server wrote: {line}"));
+                words = Words::Shown;
+            }
+            words
+        }
+        Reach::Stdio { .. } | Reach::Http(_) => Words::NotAsked,
+    }
 }

@@ -2,21 +2,40 @@ use mcp_tool::{DiscoveryError, TransportError, mcp_discovery::DiscoveryErrorKind
 
 use super::server::Reach;
 
+/// What was told already of what a server wrote to its standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// Nobody asked for it.
+    NotAsked,
+    /// They are not shown, whoever asks: they may be of the time of a call.
+    Kept,
+    /// It wrote nothing.
+    None,
+    /// It was shown.
+    Shown,
+}
+
 /// Why a server could not be used, and what to do: one line, without a word of the server's.
-pub(crate) fn why(error: &DiscoveryError, reach: &Reach) -> String {
+pub(crate) fn why(error: &DiscoveryError, reach: &Reach, words: Words) -> String {
     match (error.kind(), error.transport_error()) {
-        (DiscoveryErrorKind::Connect, Some(error)) => not_connected(error, reach),
+        (DiscoveryErrorKind::Connect, Some(error)) => not_connected(error, reach, words),
         (_, Some(cause)) => format!("{error}: {cause}"),
         (_, None) => error.to_string(),
     }
 }
 
-fn not_connected(error: &TransportError, reach: &Reach) -> String {
+fn not_connected(error: &TransportError, reach: &Reach, words: Words) -> String {
     match (error.kind(), reach) {
         (ErrorKind::Connect, Reach::Stdio { .. }) => {
-            "the server ended before its handshake was complete: run it by \
-             hand, or run this again with -v to see what it wrote to its standard error"
-                .into()
+            let then = match words {
+                Words::NotAsked => {
+                    "run it by hand, or run this again with -v to see what it wrote to its standard error"
+                }
+                Words::Kept => "run it by hand to see why",
+                Words::None => "run it by hand; to its standard error it wrote nothing",
+                Words::Shown => "see above what it wrote to its standard error",
+            };
+            format!("the server ended before its handshake was complete: {then}")
         }
         (ErrorKind::Connect, Reach::Http(_)) => {
             "the server cannot be reached: see that it is running, and check host and port of its URL".into()

@@ -10,6 +10,7 @@ mod documents;
 mod explain;
 mod interrupts;
 mod list;
+mod messages;
 mod servers;
 mod terminal;
 mod trust;

@@ -16,9 +16,9 @@ use crate::command::{
     session::{Unlisted, unlisted},
 };
 
-/// The most that is listed: what a discovery takes at most, too.
+/// The most that is listed. Whoever lists more, lists without end for all that people can tell.
 const PAGES: usize = 1_000;
-const TOOLS: usize = 100_000;
+const TOOLS: usize = 10_000;
 const BYTES: usize = 64 * 1024 * 1024;
 
 /// Looks at one server, and calls none of its tools.
@@ -38,6 +38,9 @@ impl Visitor<'_> {
         let until = Instant::now() + timeout;
         let twice = async {
             let first = self.list().await?;
+            if first.end() == ListingEnd::Limit {
+                return Ok(Evidence::new(first));
+            }
             self.progress.is("listing once more");
             let second = self.list().await?;
             Ok(Evidence::new(first).with_second(second))

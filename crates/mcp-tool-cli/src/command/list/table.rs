@@ -5,31 +5,26 @@ use mcp_tool::{
     replay_policy::Decision,
 };
 
-use super::view::{Known, ServerView, ToolView};
+use super::{
+    Detail,
+    view::{Known, ServerView, ToolView},
+};
 use crate::command::columns;
 
-/// The views for a person. Names are escaped: they are whatever a server chose.
-pub(super) fn of(views: &[ServerView]) -> String {
-    if views.is_empty() {
-        return "no servers are configured\n".into();
-    }
+/// The views for a person. Names are escaped: they are whatever a server chose. Failures are not among them.
+pub(super) fn of(views: &[ServerView], detail: Detail) -> String {
     let mut text = String::new();
-    for (number, view) in views.iter().enumerate() {
-        if number > 0 {
+    for view in views {
+        let Ok(known) = &view.known else { continue };
+        if !text.is_empty() {
             text.push('\n');
         }
-        let name = ToolName::from(view.name.as_str());
-        match &view.known {
-            Ok(known) => server(&mut text, &name, known),
-            Err(failure) => {
-                let _ = writeln!(text, "{name}: {}", failure.line());
-            }
-        }
+        server(&mut text, &ToolName::from(view.name.as_str()), known, detail);
     }
     text
 }
 
-fn server(text: &mut String, name: &ToolName, known: &Known) {
+fn server(text: &mut String, name: &ToolName, known: &Known, detail: Detail) {
     let trusted = |trusted| if trusted { "trusted" } else { "not trusted" };
     let _ = writeln!(
         text,
@@ -46,6 +41,9 @@ fn server(text: &mut String, name: &ToolName, known: &Known) {
             let _ = writeln!(text, "  what the hints lead to under trust: --trust-server --trust-workspace");
         }
     }
+    if detail == Detail::Schemas {
+        known.tools.iter().for_each(|tool| definition(text, tool));
+    }
     for tool in &known.set_aside {
         let name = tool.name.as_deref().unwrap_or("without a name");
         let _ = writeln!(text, "  set aside, number {}, {name}: {}", tool.index + 1, tool.reason);
@@ -55,6 +53,18 @@ fn server(text: &mut String, name: &ToolName, known: &Known) {
     }
     if known.left_out > 0 {
         let _ = writeln!(text, "  {} left out by the configuration", known.left_out);
+    }
+}
+
+/// What a tool is for, and what it takes.
+fn definition(text: &mut String, tool: &ToolView) {
+    let _ = writeln!(text, "\n  {}", ToolName::from(tool.name.as_str()));
+    for line in tool.description.iter().flat_map(|description| description.lines()) {
+        let _ = writeln!(text, "    {line}");
+    }
+    let schema = serde_json::to_string_pretty(&tool.input_schema).unwrap_or_default();
+    for line in schema.lines() {
+        let _ = writeln!(text, "    {line}");
     }
 }
 
