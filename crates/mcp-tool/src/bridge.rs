@@ -47,7 +47,7 @@ pub(crate) fn listed(
         server: if catalog.identity() == began_with { Server::Same } else { Server::Changed },
         tool: catalog
             .tool(name)
-            .map(|tool| ListedTool { hints: hints(tool.hints()), definition: definition(tool) }),
+            .map(|tool| ListedTool { hints: policy_hints(tool.hints()), definition: definition(tool) }),
         fence: catalog.predecessor_fence().filter(|_| fenced).map_or(Fence::None, fence),
     }
 }
@@ -60,8 +60,9 @@ pub(crate) fn unavailable(error: &DiscoveryError) -> Reason {
     }
 }
 
-/// The hints as the policy takes them: a hint of the wrong type counts as absent and is remembered.
-pub(crate) fn hints(declared: Option<DeclaredHints>) -> Option<Hints> {
+/// The hints of a listed tool as a policy takes them: a hint of the wrong type counts as absent and is
+/// remembered. None where the tool has no annotations.
+pub fn policy_hints(declared: Option<DeclaredHints>) -> Option<Hints> {
     let value = |hint| match hint {
         Hint::Declared(value) => Some(value),
         Hint::Absent | Hint::Malformed => None,

@@ -38,7 +38,7 @@ impl ToolHandle {
 
     /// The hints as a policy takes them.
     pub fn hints(&self) -> Option<Hints> {
-        bridge::hints(self.tool.hints())
+        bridge::policy_hints(self.tool.hints())
     }
 
     /// A call of this tool, to be given arguments and bounds.

@@ -17,6 +17,7 @@ mod task;
 mod trust;
 
 pub use answer::Answer;
+pub use bridge::policy_hints;
 pub use client::{Client, ClientBuilder};
 pub use error::{Outcome, ToolError};
 pub use handle::ToolHandle;

@@ -1,26 +1,33 @@
 //! `mcp-tool call`.
 
+mod attachments;
+mod dry_run;
+mod ending;
 mod input;
 mod report;
 mod text;
+mod unique;
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 use mcp_tool::{
-    CancellationToken, Reason, ToolCall, ToolHandle,
+    CancellationToken, Reason, ToolCall, ToolHandle, Trust,
     mcp_discovery::{Quarantined, ToolName},
     mcp_transport::{DEFAULT_DEADLINE, DEFAULT_IDLE_TIMEOUT},
     rmcp::model::JsonObject,
 };
-use mcp_tool_cli::config::ToolFilter;
+use mcp_tool_cli::{
+    config::ToolFilter,
+    json_schema::{self, Fit},
+};
 
 use self::{
     input::InputOptions,
     report::{Ended, Report},
 };
 use super::{
-    duration,
+    after_loss, duration,
     exit::Exit,
     interrupt::{Interruption, until_interrupted},
     log::{Log, Verbosity},
@@ -29,7 +36,6 @@ use super::{
     policy::PolicyOptions,
     problem::Problem,
     progress::Progress,
-    schema::{self, Fit},
     screen::Screen,
     server::{Server, ServerOptions},
     session::{Listing, Session, Unlisted},
@@ -52,6 +58,12 @@ pub(crate) struct Options {
     /// What standard output carries: the content of the result, or one JSON object for every outcome
     #[arg(long, value_enum, default_value_t)]
     output: Format,
+    /// Save images, sounds and binary data of the result in this folder (with text output)
+    #[arg(long, value_name = "DIR")]
+    save_dir: Option<PathBuf>,
+    /// Show the request and what the policy would say if its answer were lost, and call nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Tell the decisions on standard error, twice for more; no content in either
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -68,6 +80,7 @@ again), 4 outcome unknown (verify before running again), 130 cancelled.
 Examples:
   mcp-tool call echo --arg message=hi -- npx -y @modelcontextprotocol/server-everything
   mcp-tool call write_file --args '{\"path\": \"a.txt\", \"content\": \"hello\"}' --output json --server files
+  mcp-tool call write_file --arg path=a.txt --arg content=hello --dry-run --server files
   mcp-tool call search --args-file - --url https://example.com/mcp --header 'Authorization: Bearer …'";
 
 pub(crate) fn run(options: Options) -> Exit {
@@ -77,6 +90,13 @@ pub(crate) fn run(options: Options) -> Exit {
         .unwrap_or_else(|problem| problem.tell())
 }
 
+/// What is done with a call that is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Call,
+    DryRun,
+}
+
 /// One call, ready to be made.
 struct Invocation {
     tool: String,
@@ -84,6 +104,8 @@ struct Invocation {
     timeout: Duration,
     idle_timeout: Duration,
     output: Format,
+    save_dir: Option<PathBuf>,
+    mode: Mode,
     policy: PolicyOptions,
     server: Server,
     screen: Arc<Screen>,
@@ -93,6 +115,9 @@ struct Invocation {
 impl Invocation {
     fn prepare(options: Options, screen: Arc<Screen>) -> Result<Self, Problem> {
         let arguments = options.input.read()?;
+        if let Some(folder) = options.save_dir.as_ref().filter(|folder| !folder.is_dir()) {
+            return Err(Problem::new(format!("--save-dir: {} is no folder", folder.display())));
+        }
         let server = options.server.one()?;
         Ok(Self {
             tool: options.tool,
@@ -100,6 +125,8 @@ impl Invocation {
             timeout: options.timeout.or(server.timeout).unwrap_or(DEFAULT_DEADLINE),
             idle_timeout: options.idle_timeout.unwrap_or(DEFAULT_IDLE_TIMEOUT),
             output: options.output,
+            save_dir: options.save_dir,
+            mode: if options.dry_run { Mode::DryRun } else { Mode::Call },
             policy: options.policy,
             server,
             log: Log::new(screen.clone(), Verbosity::of(options.verbose)),
@@ -117,11 +144,30 @@ impl Invocation {
             .with_cancellation(token.clone())
             .with_progress(progress.listener())
             .started();
-        let (trust, allowed) = (self.policy.trust(self.server.trust), self.server.tools.clone());
+        let trust = self.policy.trust(self.server.trust);
+        let (now, allowed) = (trust.now(), self.server.tools.clone());
         let session = Session::open(self.server, &self.policy, trust, self.log.clone());
-        let invocation = invoke(&session, call, token, &allowed, &progress, &self.log);
-        let ended = progress.shown_on(&self.screen, invocation).await;
-        let exit = ended.map(|ended| Report::new(&ended).tell(self.output, &self.screen));
+        let look = Look { session: &session, token, allowed: &allowed, log: &self.log };
+        let exit = match self.mode {
+            Mode::DryRun => {
+                let found = progress.shown_on(&self.screen, look.tool(&call)).await;
+                found.and_then(|found| match found {
+                    Ok(tool) => {
+                        let after_loss =
+                            after_loss::decide(&tool, session.client.server(), now, &self.policy.policy());
+                        dry_run::tell(&tool, &call, now, after_loss, self.output)
+                    }
+                    Err(ended) => Ok(Report::new(&ended).tell(self.output, None, &self.screen)),
+                })
+            }
+            Mode::Call => {
+                let invocation = look.invoke(call, now, &self.policy, &progress);
+                let ended = progress.shown_on(&self.screen, invocation).await;
+                ended.map(|ended| {
+                    Report::new(&ended).tell(self.output, self.save_dir.as_deref(), &self.screen)
+                })
+            }
+        };
         if let Ok(exit) = exit {
             interruption.told(exit);
         }
@@ -130,46 +176,66 @@ impl Invocation {
     }
 }
 
-/// Finds the tool, compares the arguments with it, then calls it as it was found.
-async fn invoke(
-    session: &Session,
-    call: ToolCall,
-    token: &CancellationToken,
-    allowed: &ToolFilter,
-    progress: &Progress,
-    log: &Log,
-) -> Result<Ended, Problem> {
-    let listing = match session.list(call.deadline(), token).await {
-        Ok(listing) => listing,
-        Err(unlisted) => return not_made(unlisted),
-    };
-    let tool = find(&listing, call.name(), allowed)?;
-    let arguments = call.arguments().cloned().unwrap_or_default();
-    match schema::compare(&tool.definition().definition().input_schema, &arguments) {
-        Fit::Fits => {}
-        Fit::NoSchema => {
-            log.decision("the arguments are not checked: the tool's input schema is no JSON Schema");
+/// What is needed to find a tool and to call it.
+struct Look<'a> {
+    session: &'a Session,
+    token: &'a CancellationToken,
+    allowed: &'a ToolFilter,
+    log: &'a Log,
+}
+
+impl Look<'_> {
+    /// Finds the tool and compares the arguments with it; or says how the call ended without it.
+    async fn tool(&self, call: &ToolCall) -> Result<Result<ToolHandle, Ended>, Problem> {
+        let listing = match self.session.list(call.deadline(), self.token).await {
+            Ok(listing) => listing,
+            Err(unlisted) => return not_made(unlisted).map(Err),
+        };
+        let tool = find(&listing, call.name(), self.allowed)?;
+        let arguments = call.arguments().cloned().unwrap_or_default();
+        match json_schema::compare(&tool.definition().definition().input_schema, &arguments) {
+            Fit::Fits => {}
+            Fit::NoSchema => {
+                self.log.decision("the arguments are not checked: the tool's input schema is no JSON Schema");
+            }
+            Fit::Misfit(why) => {
+                return Err(Problem::new(format!(
+                    "the arguments do not fit the input schema of `{}`: {why}",
+                    ToolName::from(tool.name())
+                )));
+            }
         }
-        Fit::Misfit(why) => {
-            return Err(Problem::new(format!(
-                "the arguments do not fit the input schema of `{}`: {why}",
-                ToolName::from(tool.name())
-            )));
-        }
+        Ok(Ok(tool.clone()))
     }
-    progress.is("waiting for the answer");
-    Ok(match tool.call(call).await {
-        Ok(answer) => Ended::Answered(answer),
-        Err(error) => {
-            let line = match (error.reason(), error.transport_error()) {
-                (Reason::Unavailable, Some(cause)) => {
-                    format!("{error}; {}", session.explained(&cause.clone().into()))
-                }
-                _ => error.to_string(),
-            };
-            Ended::Failed(error, line)
-        }
-    })
+
+    /// Calls the tool as it was found.
+    async fn invoke(
+        &self,
+        call: ToolCall,
+        trust: Trust,
+        policy: &PolicyOptions,
+        progress: &Progress,
+    ) -> Result<Ended, Problem> {
+        let tool = match self.tool(&call).await? {
+            Ok(tool) => tool,
+            Err(ended) => return Ok(ended),
+        };
+        progress.is("waiting for the answer");
+        Ok(match tool.call(call).await {
+            Ok(answer) => Ended::Answered(answer),
+            Err(error) => {
+                let server = self.session.client.server();
+                let decided = |trust| after_loss::decide(&tool, server, trust, &policy.policy());
+                let line = match (error.reason(), error.transport_error()) {
+                    (Reason::Unavailable, Some(cause)) => {
+                        format!("{error}; {}", self.session.explained(&cause.clone().into()))
+                    }
+                    _ => ending::line(&error, trust, decided),
+                };
+                Ended::Failed(error, line)
+            }
+        })
+    }
 }
 
 fn not_made(unlisted: Unlisted) -> Result<Ended, Problem> {

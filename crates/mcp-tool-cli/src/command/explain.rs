@@ -1,56 +1,214 @@
-use mcp_tool::{DiscoveryError, TransportError, mcp_discovery::DiscoveryErrorKind, mcp_transport::ErrorKind};
+//! `mcp-tool explain`.
 
-use super::server::Reach;
+mod codes;
+mod hints;
+mod path;
 
-/// Why a server could not be used, and what to do: one line, without a word of the server's.
-pub(crate) fn unavailable(error: &DiscoveryError, reach: &Reach) -> String {
-    match (error.kind(), error.transport_error()) {
-        (DiscoveryErrorKind::Connect, Some(error)) => not_connected(error, reach),
-        (_, Some(cause)) => format!("{error}: {cause}"),
-        (_, None) => error.to_string(),
+use clap::{Args, ValueEnum};
+use mcp_tool::{
+    Trust,
+    replay_policy::{Decision, Definition, Delivery, Fence},
+};
+use serde_json::{Value, json};
+
+use self::{
+    hints::Given,
+    path::{Facts, Step},
+};
+use super::{
+    columns,
+    exit::Exit,
+    output::{self, Format},
+    policy::PolicyOptions,
+};
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// A reason's code, or an audit's rule: what it means and what to do
+    #[arg(conflicts_with_all = FACTS)]
+    code: Option<String>,
+    /// The tool's hints: `readOnly,destructive=false`, the JSON of its annotations, `none` of the three, or
+    /// `-` for a tool without annotations
+    #[arg(
+        long,
+        value_name = "HINTS",
+        default_value = "-",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    hints: Given,
+    /// What is known of the delivery
+    #[arg(long, value_enum, default_value_t)]
+    delivery: Known,
+    /// How the tool is listed after the loss
+    #[arg(long, value_enum, default_value_t)]
+    definition: Listed,
+    /// Both trusts held when the call began, so that nobody may have confirmed it
+    #[arg(long)]
+    began_trusted: bool,
+    /// How many times the call was sent again already
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    replays: u32,
+    /// The tool's name, for --never and --safe
+    #[arg(long, value_name = "NAME", default_value = "tool")]
+    tool: String,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t)]
+    output: Format,
+    #[command(flatten, next_help_heading = "Safety")]
+    policy: PolicyOptions,
+}
+
+/// What a code needs none of.
+const FACTS: [&str; 13] = [
+    "hints",
+    "delivery",
+    "definition",
+    "began_trusted",
+    "replays",
+    "tool",
+    "trust_server",
+    "trust_workspace",
+    "max_replays",
+    "no_resend_unsent",
+    "accept_refusals",
+    "never",
+    "safe",
+];
+
+const EXAMPLES: &str = "\
+Examples:
+  mcp-tool explain --hints readOnly,idempotent=false --trust-server --trust-workspace
+  mcp-tool explain --delivery unsent
+  mcp-tool explain contradictory_hints";
+
+/// What is known of the delivery.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Known {
+    /// It may have run.
+    #[default]
+    Unknown,
+    /// Proven: no complete request can have been received.
+    Unsent,
+    /// The peer says that it did not process it.
+    Refused,
+}
+
+/// How the tool is listed after the loss.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Listed {
+    /// As before.
+    #[default]
+    Same,
+    /// With another description, output schema or annotations.
+    Changed,
+    /// With another input schema.
+    SchemaChanged,
+    /// More than once, with different definitions.
+    Ambiguous,
+}
+
+pub(crate) fn run(options: Options) -> Exit {
+    let format = options.output;
+    let said = match options.code.as_deref() {
+        Some(code) => codes::explain(code, format),
+        None => Ok(verdict(options)),
+    };
+    said.and_then(|said| Ok(output::write(&said)?))
+        .map_or_else(|problem| problem.tell(), |()| Exit::Completed)
+}
+
+fn verdict(options: Options) -> String {
+    // A call that is unsent as a whole was never replayed.
+    let (delivery, replays, resends) = match options.delivery {
+        Known::Unknown => (Delivery::Unknown, options.replays, 0),
+        Known::Unsent => (Delivery::Unsent, 0, options.replays),
+        Known::Refused => (Delivery::Refused, options.replays, 0),
+    };
+    let facts = Facts {
+        tool: options.tool,
+        delivery,
+        trust: options.policy.given(),
+        trust_at_start: if options.began_trusted { Trust::BOTH } else { Trust::NONE },
+        hints: options.hints.0,
+        definition: match options.definition {
+            Listed::Same => Definition::Same,
+            Listed::Changed => Definition::Changed,
+            Listed::SchemaChanged => Definition::SchemaChanged,
+            Listed::Ambiguous => Definition::Ambiguous,
+        },
+        fence: Fence::None,
+        replays,
+        resends,
+        policy: options.policy,
+    };
+    let (decision, path) = (facts.decide(), facts.path());
+    match options.output {
+        Format::Text => text(facts.delivery, decision, &path),
+        Format::Json => format!("{}\n", json(facts.delivery, decision, &path)),
     }
 }
 
-fn not_connected(error: &TransportError, reach: &Reach) -> String {
-    match (error.kind(), reach) {
-        (ErrorKind::Connect, Reach::Stdio { .. }) => {
-            "the server ended before its handshake was complete: run it by \
-             hand, or run this again with -v to see what it wrote to its standard error"
-                .into()
-        }
-        (ErrorKind::Connect, Reach::Http(_)) => {
-            "the server cannot be reached: see that it is running, and check host and port of its URL".into()
-        }
-        (ErrorKind::Tls, _) => format!(
-            "{error}: check the scheme, host and port of its URL; SSL_CERT_FILE may name a file with further \
-             certificate authorities"
-        ),
-        (ErrorKind::ConnectTimeout, _) => format!("{error}: it is stuck, or it is no MCP server"),
-        (ErrorKind::Handshake, Reach::Stdio { .. }) => {
-            format!("{error}: check that the command is an MCP server that uses standard input and output")
-        }
-        (ErrorKind::Handshake, Reach::Http(_)) => {
-            format!(
-                "{error}: check that the URL is that of its MCP endpoint, not of a page, and whether it wants an \
-                 authorisation (--header)"
-            )
-        }
-        (ErrorKind::HttpStatus(_) | ErrorKind::SessionLost, _) => {
-            format!("{error}: check that the path of the URL is that of its MCP endpoint")
-        }
-        (ErrorKind::AuthorisationRequired, _) => {
-            format!(
-                "{error}: give it with --header 'Authorization: …', or as `headers` of a configured server"
-            )
-        }
-        _ => format!("the server could not be used: {error}"),
-    }
+fn text(delivery: Delivery, decision: Decision, path: &[Step]) -> String {
+    let mut text = match (decision, delivery) {
+        (Decision::Replay, Delivery::Unsent) => "delivered after reconnecting: it never left\n".to_owned(),
+        (Decision::Replay, _) => "sent again after reconnecting\n".to_owned(),
+        (Decision::Deny(reason), Delivery::Unsent) => format!("not sent again, and not executed: {reason}\n"),
+        (Decision::Deny(reason), _) => format!("not sent again, and its outcome is unknown: {reason}\n"),
+    };
+    text.push('\n');
+    let heads = ["RECONNECT?", "SEND AGAIN?", "RULE", "CODE", "WHAT WOULD HAVE TO CHANGE"].map(str::to_owned);
+    let row = |step: &Step| {
+        // Of a rule with several reasons, those that it does not give are for readers of the JSON.
+        let code = match (step.failed(), step.reasons) {
+            (Some(reason), _) => reason.code(),
+            (None, [reason]) => reason.code(),
+            (None, _) => "",
+        };
+        let change = step.change().unwrap_or_default();
+        [step.before_reconnect.word(), step.before_replay.word(), step.rule, code, change].map(str::to_owned)
+    };
+    let lines: Vec<_> = std::iter::once(heads).chain(path.iter().map(row)).collect();
+    columns::aligned(&mut text, &lines);
+    text
 }
 
-/// The end of what a server wrote, as lines to show.
-pub(crate) fn last_lines(words: &str) -> impl Iterator<Item = &str> {
-    const SHOWN: usize = 20;
-    let lines: Vec<_> = words.lines().filter(|line| !line.trim().is_empty()).collect();
-    let skipped = lines.len().saturating_sub(SHOWN);
-    lines.into_iter().skip(skipped)
+fn json(delivery: Delivery, decision: Decision, path: &[Step]) -> Value {
+    let reason = match decision {
+        Decision::Replay => None,
+        Decision::Deny(reason) => Some(reason.code()),
+    };
+    let step = |step: &Step| {
+        json!({
+            "rule": step.rule,
+            "before_reconnect": step.before_reconnect.code(),
+            "before_replay": step.before_replay.code(),
+            "reasons": step.reasons.iter().map(|reason| reason.code()).collect::<Vec<_>>(),
+            "reason": step.failed().map(|reason| reason.code()),
+            "change": step.change(),
+        })
+    };
+    json!({
+        "decision": if reason.is_none() { "replay" } else { "deny" },
+        "reason": reason,
+        "delivery": match delivery {
+            Delivery::Unsent => "unsent",
+            Delivery::Refused => "refused",
+            Delivery::Unknown => "unknown",
+        },
+        "path": path.iter().map(step).collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_goes_with_no_fact() {
+        let command = Options::augment_args(clap::Command::new("explain"));
+        let facts = command.get_arguments().map(|argument| argument.get_id().as_str());
+        assert!(facts.filter(|id| !["code", "output"].contains(id)).eq(FACTS));
+    }
 }

@@ -6,7 +6,7 @@ mod view;
 use std::{sync::Arc, time::Duration};
 
 use clap::Args;
-use mcp_tool::CancellationToken;
+use mcp_tool::{CancellationToken, mcp_discovery::ToolName};
 use tokio::{task::JoinSet, time::Instant};
 
 use self::view::{Failure, ServerView};
@@ -31,6 +31,9 @@ pub(crate) struct Options {
     /// What standard output carries
     #[arg(long, value_enum, default_value_t)]
     output: Format,
+    /// Show each tool's description and input schema, too
+    #[arg(long)]
+    schema: bool,
     /// Tell the connections on standard error, twice for more
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -48,11 +51,13 @@ Exit codes: 0 all were listed, 2 usage or configuration, 3 a server could not be
 Examples:
   mcp-tool list
   mcp-tool list --server files --trust-server --trust-workspace
+  mcp-tool list --schema --server files
   mcp-tool list --output json -- npx -y @modelcontextprotocol/server-everything";
 
 pub(crate) fn run(options: Options) -> Exit {
     let screen = Arc::new(Screen::stderr());
-    let Options { timeout, output, verbose, policy, server } = options;
+    let Options { timeout, output, schema, verbose, policy, server } = options;
+    let detail = if schema { Detail::Schemas } else { Detail::Hints };
     let log = Log::new(screen.clone(), Verbosity::of(verbose));
     server
         .one_or_all(&screen)
@@ -60,10 +65,13 @@ pub(crate) fn run(options: Options) -> Exit {
             until_interrupted(&screen, |interruption| async move {
                 let views = look(servers, timeout, &policy, &log, &interruption.token).await;
                 let text = match output {
-                    Format::Text => table::of(&views),
-                    Format::Json => format!("{}\n", view::json(&views)),
+                    Format::Text => table::of(&views, detail),
+                    Format::Json => format!("{}\n", view::json(&views, detail)),
                 };
                 output::write(&text)?;
+                if output == Format::Text {
+                    tell_failures(&views, log.screen());
+                }
                 Ok(exit(&views))
             })
         })
@@ -119,6 +127,23 @@ async fn look_at(
     };
     session.close().await;
     view
+}
+
+/// How much is told of each tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Detail {
+    /// Its hints, and what they lead to.
+    Hints,
+    /// Its description and its input schema, too.
+    Schemas,
+}
+
+fn tell_failures(views: &[ServerView], screen: &Screen) {
+    for view in views {
+        if let Some(failure) = view.failure() {
+            screen.line(&format!("{}: {}", ToolName::from(view.name.as_str()), failure.line()));
+        }
+    }
 }
 
 /// A server that failed does not hide the others, but shows here.

@@ -49,11 +49,21 @@ impl Log {
         Self { about: Some(server.into()), ..self.clone() }
     }
 
+    /// Where it is told.
+    pub(crate) fn screen(&self) -> &Screen {
+        &self.screen
+    }
+
     /// A line from `-v` on.
     pub(crate) fn decision(&self, text: &str) {
-        if self.verbosity >= Verbosity::Decisions {
+        if self.tells_decisions() {
             self.line(text);
         }
+    }
+
+    /// Whether `-v` was given.
+    pub(crate) fn tells_decisions(&self) -> bool {
+        self.verbosity >= Verbosity::Decisions
     }
 
     /// A line from `-vv` on.

@@ -44,16 +44,40 @@ impl PolicyOptions {
         self.safe.iter().fold(policy, |policy, tool| policy.with_safe(tool.as_str()))
     }
 
+    /// The trust that the options give.
+    pub(crate) fn given(&self) -> Trust {
+        let server = if self.trust_server { Trust::NONE.with_trusted_server() } else { Trust::NONE };
+        if self.trust_workspace { server.with_trusted_workspace() } else { server }
+    }
+
     /// The trust in a server and in the folder that this runs in.
     pub(crate) fn trust(&self, server: Configured) -> LiveTrust {
-        let mut given = Trust::NONE;
-        if self.trust_server || server == Configured::Trusted {
-            given = given.with_trusted_server();
-        }
-        if self.trust_workspace {
-            given = given.with_trusted_workspace();
-        }
+        let given = match server {
+            Configured::Trusted => self.given().with_trusted_server(),
+            Configured::Untrusted => self.given(),
+        };
         LiveTrust { given, folders: TrustedFolders::of_user(), folder: env::current_dir().ok() }
+    }
+}
+
+/// Other switches than those that were given, to see what they would change.
+impl PolicyOptions {
+    /// No tool is ruled out.
+    pub(crate) fn without_never(mut self) -> Self {
+        self.never.clear();
+        self
+    }
+
+    /// This tool is ruled out.
+    pub(crate) fn with_never(mut self, tool: &str) -> Self {
+        self.never.push(tool.to_owned());
+        self
+    }
+
+    /// At least one replay is allowed.
+    pub(crate) fn with_a_replay(mut self) -> Self {
+        self.max_replays = self.max_replays.max(1);
+        self
     }
 }
 

@@ -17,8 +17,11 @@ impl Problem {
         let said = text.split("\n\nUsage:").next().unwrap_or(&text);
         let said = said.split("\n\nFor more information").next().unwrap_or(said);
         let said = said.trim().trim_start_matches("error: ");
-        let line: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        Self(format!("{} (see --help)", line.join(" ")))
+        // After -- comes a server here, so this advice would start one.
+        let advises_dashes = |line: &&str| line.starts_with("tip: to pass '") && line.contains(" as a value");
+        let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+        let line: Vec<_> = lines.filter(|line| !advises_dashes(line)).collect();
+        Self(format!("{} (see --help)", line.join(" ").replace(" tip: ", "; ")))
     }
 
     /// Says so on standard error.

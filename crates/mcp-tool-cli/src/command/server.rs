@@ -1,4 +1,4 @@
-use std::{env, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+use std::{env, ffi::OsString, path::PathBuf, process::Command, sync::Arc, time::Duration};
 
 use clap::Args;
 use mcp_tool::{
@@ -48,10 +48,53 @@ pub(crate) struct Server {
 pub(crate) enum Reach {
     Stdio {
         connector: Box<StdioConnector>,
+        /// What the connector starts.
+        launch: Launch,
         /// What its command is called where that is told: not by a text that variables have expanded in.
         called: String,
     },
     Http(Box<HttpConnector>),
+}
+
+impl Reach {
+    /// What connects to it.
+    pub(crate) fn connector(&self) -> Arc<dyn Connector> {
+        match self {
+            Self::Stdio { connector, .. } => Arc::new((**connector).clone()),
+            Self::Http(connector) => Arc::new((**connector).clone()),
+        }
+    }
+}
+
+/// How a process is started.
+pub(crate) struct Launch {
+    program: OsString,
+    arguments: Vec<OsString>,
+    environment: Vec<(String, String)>,
+    folder: Option<PathBuf>,
+}
+
+impl Launch {
+    fn connector(&self) -> Box<StdioConnector> {
+        let mut connector = StdioConnector::new(&self.program).args(&self.arguments);
+        for (name, value) in &self.environment {
+            connector = connector.env(name, value);
+        }
+        Box::new(match &self.folder {
+            Some(folder) => connector.current_dir(folder),
+            None => connector,
+        })
+    }
+
+    /// The same as a command.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        command
+    }
 }
 
 /// A server of the configuration, or why it is of no use.
@@ -78,6 +121,7 @@ impl ServerOptions {
             return Ok(vec![Listed { name: name.clone(), server: Ok(server) }]);
         }
         let files = self.files();
+        let searched = self.searched();
         if let Some(server) = self.given()? {
             return Ok(vec![Listed { name: "server".into(), server: Ok(server) }]);
         }
@@ -90,6 +134,11 @@ impl ServerOptions {
                 "`{}` of {} is not used: your own configuration has a server of that name",
                 entry.name(),
                 entry.file().display()
+            ));
+        }
+        if found.entries.is_empty() {
+            screen.line(&format!(
+                "no servers are configured {searched}; name a server by --url URL, or by -- COMMAND at the end"
             ));
         }
         let listed = |entry: &Entry| Listed { name: entry.name().to_owned(), server: Server::of(entry) };
@@ -106,6 +155,17 @@ impl ServerOptions {
         }
     }
 
+    /// Where servers are looked up.
+    fn searched(&self) -> String {
+        match (&self.config, user_directory()) {
+            (Some(file), _) => format!("in {}", file.display()),
+            (None, Some(directory)) => {
+                format!("in {} or a trusted ./.mcp.json", directory.join("mcp.json").display())
+            }
+            (None, None) => "in a trusted ./.mcp.json, and there is no directory of the user's".into(),
+        }
+    }
+
     /// A server that is given on the command line.
     fn given(self) -> Result<Option<Server>, Problem> {
         let reach = if let Some(url) = &self.url {
@@ -116,7 +176,9 @@ impl ServerOptions {
             let mut command = self.command.into_iter();
             let Some(program) = command.next() else { return Ok(None) };
             let called = format!("the server's command `{}`", program.to_string_lossy());
-            Reach::Stdio { connector: Box::new(StdioConnector::new(program).args(command)), called }
+            let launch =
+                Launch { program, arguments: command.collect(), environment: Vec::new(), folder: None };
+            Reach::Stdio { connector: launch.connector(), launch, called }
         };
         let (tools, trust) = (ToolFilter::default(), Configured::Untrusted);
         Ok(Some(Server { name: None, tools, trust, timeout: None, reach }))
@@ -178,15 +240,6 @@ fn http_with<'a>(url: &str, headers: impl IntoIterator<Item = (&'a str, &'a str)
     Ok(Reach::Http(Box::new(connector)))
 }
 
-impl Reach {
-    pub(crate) fn connector(&self) -> Arc<dyn Connector> {
-        match self {
-            Self::Stdio { connector, .. } => Arc::new((**connector).clone()),
-            Self::Http(connector) => Arc::new((**connector).clone()),
-        }
-    }
-}
-
 impl Server {
     /// The server of an entry, its variables expanded.
     fn of(entry: &Entry) -> Result<Self, Problem> {
@@ -198,18 +251,17 @@ impl Server {
                 http_with(&url, headers).map_err(about)?
             }
             config::Reach::Stdio { command, args, env, cwd } => {
-                let mut connector = StdioConnector::new(&command).args(args);
-                for (name, value) in env {
-                    connector = connector.env(name, value);
+                if cwd.as_ref().is_some_and(|cwd| !cwd.is_dir()) {
+                    return Err(about(Problem::new("its `cwd` is no folder")));
                 }
-                if let Some(cwd) = cwd {
-                    if !cwd.is_dir() {
-                        return Err(about(Problem::new("its `cwd` is no folder")));
-                    }
-                    connector = connector.current_dir(cwd);
-                }
+                let launch = Launch {
+                    program: command.into(),
+                    arguments: args.into_iter().map(Into::into).collect(),
+                    environment: env.into_iter().collect(),
+                    folder: cwd,
+                };
                 let called = format!("the `command` of server `{}`", entry.name());
-                Reach::Stdio { connector: Box::new(connector), called }
+                Reach::Stdio { connector: launch.connector(), launch, called }
             }
         };
         Ok(Self {

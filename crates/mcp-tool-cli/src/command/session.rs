@@ -7,11 +7,11 @@ use mcp_tool::{
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    explain,
     log::{Log, Logged},
     policy::{LiveTrust, PolicyOptions},
     problem::Problem,
     server::{Reach, Server},
+    unavailable::{self, Words},
 };
 
 /// The client of one server.
@@ -43,8 +43,8 @@ pub(crate) enum Unlisted {
 impl Session {
     /// A client of this server, which connects when it is first used.
     pub(crate) fn open(server: Server, policy: &PolicyOptions, trust: LiveTrust, log: Log) -> Self {
-        let discovery =
-            PagingDiscovery::new(Logged { connector: server.reach.connector(), log: log.clone() });
+        let connector = Logged { connector: server.reach.connector(), log: log.clone() };
+        let discovery = PagingDiscovery::new(connector);
         let client = Client::with_discovery(server.name.as_deref().unwrap_or("server"), discovery.clone())
             .policy(policy.policy())
             .trust(trust)
@@ -61,40 +61,53 @@ impl Session {
         };
         tokio::select! {
             biased;
-            listing = listing => listing.map_err(|error| self.unlisted(error)),
+            listing = listing => listing.map_err(|error| unlisted(error, &self.reach, &self.log)),
             () = token.cancelled() => Err(Unlisted::Cancelled),
             () = sleep_until(until) => Err(Unlisted::DeadlinePassed),
         }
     }
 
-    fn unlisted(&self, error: DiscoveryError) -> Unlisted {
-        let kind = error.transport_error().map(mcp_tool::TransportError::kind);
-        match &self.reach {
-            Reach::Stdio { called, .. } if kind == Some(ErrorKind::CommandNotFound) => {
-                return Unlisted::Problem(Problem::new(format!(
-                    "{called} does not exist or may not be run: install it, or correct its path"
-                )));
-            }
-            // An operator who asks needs them; they are the server's own and may hold secrets.
-            Reach::Stdio { connector, .. } => {
-                for line in explain::last_lines(&connector.stderr_tail()) {
-                    self.log.decision(&format!("the server wrote: {line}"));
-                }
-            }
-            Reach::Http(_) => {}
-        }
-        let line = self.explained(&error);
-        Unlisted::Unreached(error, line)
-    }
-
-    /// Why the server could not be used, and what to do.
+    /// Why the server could not be used again, and what to do.
     pub(crate) fn explained(&self, error: &DiscoveryError) -> String {
-        explain::unavailable(error, &self.reach)
+        let words = if self.log.tells_decisions() { Words::Kept } else { Words::NotAsked };
+        unavailable::why(error, &self.reach, words)
     }
 
     /// Ends the connection and, on stdio, the server.
     pub(crate) async fn close(self) {
         drop(self.client);
         self.discovery.close().await;
+    }
+}
+
+/// Why a server has no listing.
+pub(crate) fn unlisted(error: DiscoveryError, reach: &Reach, log: &Log) -> Unlisted {
+    let kind = error.transport_error().map(mcp_tool::TransportError::kind);
+    match reach {
+        Reach::Stdio { called, .. } if kind == Some(ErrorKind::CommandNotFound) => {
+            return Unlisted::Problem(Problem::new(format!(
+                "{called} does not exist or may not be run: install it, or correct its path"
+            )));
+        }
+        Reach::Stdio { .. } | Reach::Http(_) => {}
+    }
+    let line = unavailable::why(&error, reach, told(reach, log));
+    Unlisted::Unreached(error, line)
+}
+
+/// Tells what a server wrote to its standard error, where somebody asks for it: these are the server's own
+/// words, and may hold secrets.
+fn told(reach: &Reach, log: &Log) -> Words {
+    match reach {
+        Reach::Stdio { connector, .. } if log.tells_decisions() => {
+            let tail = connector.stderr_tail();
+            let mut words = Words::None;
+            for line in unavailable::last_lines(&tail) {
+                log.decision(&format!("the server wrote: {line}"));
+                words = Words::Shown;
+            }
+            words
+        }
+        Reach::Stdio { .. } | Reach::Http(_) => Words::NotAsked,
     }
 }

@@ -234,7 +234,8 @@ fn text_output_carries_the_content_and_nothing_else() {
             Some(4),
             "",
             "mcp-tool: the tool may have run: its answer was lost, and it was not run again because that could not \
-             be verified as safe; do not retry automatically, verify its effect first (server_untrusted)\n",
+             be verified as safe; do not retry automatically, verify its effect first (server_untrusted); --trust-server and \
+             --trust-workspace would not have helped: unannotated\n",
         ),
     ];
     for (scenario, code, stdout, stderr) in rows {

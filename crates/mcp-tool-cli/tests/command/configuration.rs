@@ -202,8 +202,13 @@ fn the_file_of_an_untrusted_folder_starts_nothing_and_that_is_said() {
         .run("call put --server theirs".split(' '))
         .assert_problem(&format!("no server `theirs` is configured; {left_out}"));
     let told = bench.run(["list"]);
-    assert_eq!((told.code, &*told.stdout), (Some(0), "no servers are configured\n"));
-    assert_eq!(told.stderr, format!("mcp-tool: {left_out}\n"));
+    assert_eq!((told.code, &*told.stdout), (Some(0), ""));
+    let none = format!(
+        "no servers are configured in {} or a trusted ./.mcp.json; name a server by --url URL, or by -- COMMAND at the \
+         end",
+        display(&bench.path("config/mcp-tool/mcp.json"))
+    );
+    assert_eq!(told.stderr, format!("mcp-tool: {left_out}\nmcp-tool: {none}\n"));
     assert_eq!(bench.starts_and_executions(), (0, 0));
 
     // Once it is trusted, its entries are read like any other.

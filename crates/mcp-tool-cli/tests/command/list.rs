@@ -105,13 +105,14 @@ fn a_configuration_that_is_wrong_and_a_server_that_cannot_be_reached_are_told_ap
     let told = bench.run_on("list", &put().startup(Startup::Exit { code: 1 }));
     assert_eq!((told.code, bench.starts_and_executions()), (Some(3), (6, 0)));
     assert!(
-        told.stdout.starts_with("server: the server ended before its handshake was complete"),
+        told.stderr.starts_with("mcp-tool: server: the server ended before its handshake was complete"),
         "{told:?}"
     );
+    assert_eq!(told.stdout, "");
     assert_eq!(bench.run("list -- /no/such/server".split(' ')).code, Some(2));
     let told = bench.run_on("list --timeout 500ms", &put().startup(Startup::NeverAnswers));
     assert_eq!(told.code, Some(3));
-    assert!(told.stdout.contains("within --timeout"), "{told:?}");
+    assert!(told.stderr.contains("within --timeout"), "{told:?}");
 }
 
 #[test]
@@ -121,4 +122,36 @@ fn a_server_over_http_is_listed() {
     let told = bench.run(["list", "--url", &server.url]);
     assert!(told.code == Some(0) && told.stdout.contains("\n  put "), "{told:?}");
     server.end();
+}
+
+#[test]
+fn with_the_schemas_each_tool_is_described_in_full() {
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "number" } } });
+    let scenario = || {
+        Scenario::new()
+            .tool(ToolSpec::new("put").description("Stores\na number").input_schema(schema.clone()))
+            .tool(ToolSpec::new("get"))
+    };
+    let told = Bench::new().run_on("list --schema", &scenario());
+    let described = "
+  put
+    Stores
+    a number
+    {
+      \"properties\": {
+        \"n\": {
+          \"type\": \"number\"
+        }
+      },
+      \"type\": \"object\"
+    }
+
+  get
+    {
+      \"type\": \"object\"
+    }
+";
+    assert!(told.stdout.ends_with(described), "{}", told.stdout);
+    let told = Bench::new().run_on("list --schema --output json", &scenario());
+    assert_eq!(told.json()["servers"][0]["tools"][0]["input_schema"], schema);
 }

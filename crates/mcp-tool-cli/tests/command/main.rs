@@ -1,12 +1,16 @@
 //! The command as its user runs it, against servers that fail on demand.
 
+mod audit;
 mod bench;
 mod call_input;
 mod call_outcomes;
 mod call_secrets;
 mod configuration;
+mod documents;
+mod explain;
 mod interrupts;
 mod list;
+mod messages;
 mod servers;
 mod terminal;
 mod trust;

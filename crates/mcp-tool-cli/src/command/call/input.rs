@@ -7,6 +7,7 @@ use clap::Args;
 use mcp_tool::rmcp::model::JsonObject;
 use serde_json::{Value, error::Category};
 
+use super::unique::repeated_key;
 use crate::command::problem::Problem;
 
 /// The tool's arguments. Default: an empty object.
@@ -43,7 +44,12 @@ impl InputOptions {
                          (--arg '{key}=\"…\"'), if the tool takes one"
                     )));
                 }
-                Ok(json) => json,
+                Ok(json) => match repeated_key(value) {
+                    Some(inner) => {
+                        return Err(Problem::new(format!("--arg {key}: the key `{inner}` {TWICE}")));
+                    }
+                    None => json,
+                },
                 Err(_) => Value::from(value),
             };
             if arguments.insert(key.to_owned(), value).is_some() {
@@ -53,6 +59,8 @@ impl InputOptions {
         Ok(arguments)
     }
 }
+
+const TWICE: &str = "stands twice in its object: give it once";
 
 fn read(file: &Path) -> Result<(String, String), Problem> {
     let (text, source) = if file == Path::new("-") {
@@ -72,7 +80,10 @@ fn object(json: &str, source: &str) -> Result<JsonObject, Problem> {
             "{source}: an integer among the arguments is so large that it would not be sent as it is: make it a \
              string, if the tool takes one"
         ))),
-        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(Value::Object(arguments)) => match repeated_key(json) {
+            Some(key) => Err(Problem::new(format!("{source}: the key `{key}` {TWICE}"))),
+            None => Ok(arguments),
+        },
         Ok(_) => Err(Problem::new(format!("{source}: the arguments are not a JSON object"))),
         Err(error) => {
             let what = match error.classify() {
@@ -142,6 +153,8 @@ mod tests {
     fn an_argument_without_a_name_or_given_twice_is_refused() {
         assert_eq!(given(&["secret"]), Err("an --arg is not of the form key=value".into()));
         assert_eq!(given(&["a=1", "a=2"]), Err("--arg a is given more than once".into()));
+        let told = Err("--arg a: the key `b` stands twice in its object: give it once".into());
+        assert_eq!(given(&["a={\"b\": 1, \"b\": 2}"]), told);
     }
 
     #[test]
@@ -170,6 +183,8 @@ mod tests {
         let read =
             |json: &str| object(json, "--args").map(Value::Object).map_err(|problem| problem.to_string());
         assert_eq!(read(r#"{"a": 1}"#), Ok(json!({"a": 1})));
+        let told = Err("--args: the key `a.b` stands twice in its object: give it once".into());
+        assert_eq!(read(r#"{"a": {"b": 1, "b": 1}}"#), told);
         assert_eq!(read("[1]"), Err("--args: the arguments are not a JSON object".into()));
         assert_eq!(read("{\n\"a\": secret}"), Err("--args:2:6: this is not JSON".into()));
         assert_eq!(read("{\"a\": "), Err("--args:1:6: the JSON ends too early".into()));

@@ -1,7 +1,9 @@
+use std::path::Path;
+
 use mcp_tool::{Answer, CallReply, Outcome, Reason, ToolError, rmcp::model::ErrorData};
 use serde::Serialize;
 
-use super::text;
+use super::{attachments::Attachments, text};
 use crate::command::{
     exit::Exit,
     output::{self, Format},
@@ -137,23 +139,30 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Writes the result to standard output, and to standard error what a person should know.
-    pub(super) fn tell(&self, output: Format, screen: &Screen) -> Exit {
+    /// Writes the result to standard output, and to standard error what a person should know. What is no
+    /// text is saved in the folder, if there is one.
+    pub(super) fn tell(&self, output: Format, folder: Option<&Path>, screen: &Screen) -> Exit {
+        let mut attachments = Attachments::new(folder);
         let text = match (output, &self.json.result) {
             (Format::Json, _) => serde_json::to_string(&self.json).unwrap_or_default() + "\n",
-            (Format::Text, Some(Reply(reply))) => text::of(reply),
+            (Format::Text, Some(Reply(reply))) => text::of(reply, &mut attachments),
             (Format::Text, None) => String::new(),
         };
         let written = output::write(&text);
         for line in &self.lines {
             screen.line(line);
         }
-        match written {
-            Ok(()) => self.exit,
-            Err(error) => {
-                screen.line(&format!("the result could not be written: {error}"));
-                if self.exit == Exit::Completed { Exit::ErrorAnswer } else { self.exit }
+        let problems = [
+            written.err().map(|error| format!("the result could not be written: {error}")),
+            attachments.into_problem().map(|error| format!("not all of the result could be saved: {error}")),
+        ];
+        let mut exit = self.exit;
+        for problem in problems.into_iter().flatten() {
+            screen.line(&problem);
+            if exit == Exit::Completed {
+                exit = Exit::ErrorAnswer;
             }
         }
+        exit
     }
 }

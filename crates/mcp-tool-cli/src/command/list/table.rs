@@ -5,30 +5,26 @@ use mcp_tool::{
     replay_policy::Decision,
 };
 
-use super::view::{Known, ServerView, ToolView};
+use super::{
+    Detail,
+    view::{Known, ServerView, ToolView},
+};
+use crate::command::columns;
 
-/// The views for a person. Names are escaped: they are whatever a server chose.
-pub(super) fn of(views: &[ServerView]) -> String {
-    if views.is_empty() {
-        return "no servers are configured\n".into();
-    }
+/// The views for a person. Names are escaped: they are whatever a server chose. Failures are not among them.
+pub(super) fn of(views: &[ServerView], detail: Detail) -> String {
     let mut text = String::new();
-    for (number, view) in views.iter().enumerate() {
-        if number > 0 {
+    for view in views {
+        let Ok(known) = &view.known else { continue };
+        if !text.is_empty() {
             text.push('\n');
         }
-        let name = ToolName::from(view.name.as_str());
-        match &view.known {
-            Ok(known) => server(&mut text, &name, known),
-            Err(failure) => {
-                let _ = writeln!(text, "{name}: {}", failure.line());
-            }
-        }
+        server(&mut text, &ToolName::from(view.name.as_str()), known, detail);
     }
     text
 }
 
-fn server(text: &mut String, name: &ToolName, known: &Known) {
+fn server(text: &mut String, name: &ToolName, known: &Known, detail: Detail) {
     let trusted = |trusted| if trusted { "trusted" } else { "not trusted" };
     let _ = writeln!(
         text,
@@ -38,11 +34,15 @@ fn server(text: &mut String, name: &ToolName, known: &Known) {
         trusted(known.trust.workspace_trusted()),
     );
     if !known.tools.is_empty() {
-        let rows: Vec<_> = known.tools.iter().map(row).collect();
-        columns(text, &rows);
+        let heads = HEADS.map(str::to_owned);
+        let lines: Vec<_> = std::iter::once(heads).chain(known.tools.iter().map(row)).collect();
+        columns::aligned(text, &lines);
         if !known.trust.is_trusted_server_in_trusted_workspace() {
             let _ = writeln!(text, "  what the hints lead to under trust: --trust-server --trust-workspace");
         }
+    }
+    if detail == Detail::Schemas {
+        known.tools.iter().for_each(|tool| definition(text, tool));
     }
     for tool in &known.set_aside {
         let name = tool.name.as_deref().unwrap_or("without a name");
@@ -53,6 +53,18 @@ fn server(text: &mut String, name: &ToolName, known: &Known) {
     }
     if known.left_out > 0 {
         let _ = writeln!(text, "  {} left out by the configuration", known.left_out);
+    }
+}
+
+/// What a tool is for, and what it takes.
+fn definition(text: &mut String, tool: &ToolView) {
+    let _ = writeln!(text, "\n  {}", ToolName::from(tool.name.as_str()));
+    for line in tool.description.iter().flat_map(|description| description.lines()) {
+        let _ = writeln!(text, "    {line}");
+    }
+    let schema = serde_json::to_string_pretty(&tool.input_schema).unwrap_or_default();
+    for line in schema.lines() {
+        let _ = writeln!(text, "    {line}");
     }
 }
 
@@ -77,18 +89,4 @@ fn row(tool: &ToolView) -> [String; 5] {
         hint(tool.hints.idempotent).into(),
         after_loss,
     ]
-}
-
-fn columns(text: &mut String, rows: &[[String; 5]]) {
-    let heads = HEADS.map(str::to_owned);
-    let lines = || std::iter::once(&heads).chain(rows);
-    let width = |column: usize| lines().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3].map(width);
-    for line in lines() {
-        text.push_str("  ");
-        for (cell, width) in line.iter().zip(widths) {
-            let _ = write!(text, "{cell:width$}  ");
-        }
-        let _ = writeln!(text, "{}", line[4]);
-    }
 }

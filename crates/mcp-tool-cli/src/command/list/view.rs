@@ -1,13 +1,18 @@
+use std::sync::Arc;
+
+use super::Detail;
 use mcp_tool::{
     ReplayPolicy, ToolHandle, Trust,
     mcp_discovery::{DeclaredHints, Hint, ToolName},
-    replay_policy::{Checkpoint, Decision, Definition, FailedAttempt},
+    replay_policy::Decision,
+    rmcp::model::JsonObject,
 };
 use mcp_tool_cli::config::ToolFilter;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::command::{
+    after_loss,
     problem::Problem,
     session::{Listing, Unlisted},
 };
@@ -39,6 +44,7 @@ pub(super) enum Failure {
 pub(super) struct ToolView {
     pub(super) name: String,
     pub(super) description: Option<String>,
+    pub(super) input_schema: Arc<JsonObject>,
     pub(super) hints: DeclaredHints,
     pub(super) ambiguous: bool,
     /// What the policy says of a call whose connection was lost, and which may have run.
@@ -95,19 +101,14 @@ impl ToolView {
     /// Asks the policy what it would be asked after a loss, before reconnecting.
     fn of(tool: &ToolHandle, server: &str, trust: Trust, policy: &dyn ReplayPolicy) -> Self {
         let definition = tool.definition();
-        let ambiguous = definition.is_ambiguous();
-        let attempt = FailedAttempt::new(tool.name(), Checkpoint::BeforeReconnect)
-            .with_server(server)
-            .with_trust(trust)
-            .with_trust_at_start(trust)
-            .with_hints(tool.hints())
-            .with_definition(if ambiguous { Definition::Ambiguous } else { Definition::Same });
+        let typed = definition.definition();
         Self {
             name: tool.name().to_owned(),
-            description: definition.definition().description.as_deref().map(str::to_owned),
+            description: typed.description.as_deref().map(str::to_owned),
+            input_schema: typed.input_schema.clone(),
             hints: definition.hints().unwrap_or_default(),
-            ambiguous,
-            after_loss: policy.decide(&attempt),
+            ambiguous: definition.is_ambiguous(),
+            after_loss: after_loss::decide(tool, server, trust, policy),
         }
     }
 }
@@ -146,12 +147,12 @@ impl Failure {
 }
 
 /// The views for a program: one object.
-pub(super) fn json(views: &[ServerView]) -> Value {
-    json!({ "servers": views.iter().map(ServerView::json).collect::<Vec<_>>() })
+pub(super) fn json(views: &[ServerView], detail: Detail) -> Value {
+    json!({ "servers": views.iter().map(|view| view.json(detail)).collect::<Vec<_>>() })
 }
 
 impl ServerView {
-    fn json(&self) -> Value {
+    fn json(&self, detail: Detail) -> Value {
         match &self.known {
             Ok(known) => json!({
                 "server": self.name,
@@ -159,7 +160,7 @@ impl ServerView {
                     "server": known.trust.server_trusted(),
                     "workspace": known.trust.workspace_trusted(),
                 },
-                "tools": known.tools.iter().map(ToolView::json).collect::<Vec<_>>(),
+                "tools": known.tools.iter().map(|tool| tool.json(detail)).collect::<Vec<_>>(),
                 "left_out": known.left_out,
                 "quarantined": known.set_aside,
                 "warnings": known.warnings,
@@ -179,12 +180,12 @@ impl ServerView {
 }
 
 impl ToolView {
-    fn json(&self) -> Value {
+    fn json(&self, detail: Detail) -> Value {
         let reason = match self.after_loss {
             Decision::Replay => None,
             Decision::Deny(reason) => Some(reason.code()),
         };
-        json!({
+        let mut tool = json!({
             "name": self.name,
             "description": self.description,
             "hints": {
@@ -194,7 +195,11 @@ impl ToolView {
             },
             "ambiguous": self.ambiguous,
             "after_loss": { "replay": reason.is_none(), "reason": reason },
-        })
+        });
+        if detail == Detail::Schemas {
+            tool["input_schema"] = Value::Object((*self.input_schema).clone());
+        }
+        tool
     }
 }
 

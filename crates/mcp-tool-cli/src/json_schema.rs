@@ -1,12 +1,15 @@
+//! JSON Schema, as the tools of a server use it: draft 2020-12, or the one that `$schema` names. Nothing is
+//! fetched for a schema.
+
 use std::{error::Error, fmt::Write as _};
 
-use boon::{Compiler, Draft, ErrorKind, Schemas, UrlLoader, ValidationError};
+use boon::{CompileError, Compiler, Draft, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use mcp_tool::rmcp::model::JsonObject;
 use serde_json::Value;
 
 /// How arguments compare with a tool's input schema.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Fit {
+pub enum Fit {
     /// They fit.
     Fits,
     /// They do not, for this reason.
@@ -15,25 +18,36 @@ pub(crate) enum Fit {
     NoSchema,
 }
 
-/// Compares arguments with an input schema: draft 2020-12, or the one that `$schema` names.
-pub(crate) fn compare(schema: &JsonObject, arguments: &JsonObject) -> Fit {
-    const URL: &str = "http://input-schema.invalid/";
-    let mut compiler = Compiler::new();
-    compiler.set_default_draft(Draft::V2020_12);
-    compiler.use_loader(Box::new(Nothing));
-    let mut schemas = Schemas::new();
-    let compiled = match compiler.add_resource(URL, Value::Object(schema.clone())) {
-        Ok(()) => compiler.compile(URL, &mut schemas),
-        Err(error) => Err(error),
-    };
-    let Ok(compiled) = compiled else {
+/// Compares arguments with an input schema.
+pub fn compare(schema: &JsonObject, arguments: &JsonObject) -> Fit {
+    let Ok(compiled) = Compiled::of(Value::Object(schema.clone())) else {
         return Fit::NoSchema;
     };
     let arguments = Value::Object(arguments.clone());
-    match schemas.validate(&arguments, compiled) {
+    match compiled.schemas.validate(&arguments, compiled.index) {
         Ok(()) => Fit::Fits,
         Err(error) if runs_in_a_circle(&error) => Fit::NoSchema,
         Err(error) => Fit::Misfit(reasons(&error)),
+    }
+}
+
+/// A schema that is one.
+pub(crate) struct Compiled {
+    schemas: Schemas,
+    index: SchemaIndex,
+}
+
+impl Compiled {
+    /// Takes a schema, unless it is none or leads outside.
+    pub(crate) fn of(schema: Value) -> Result<Self, Box<CompileError>> {
+        const URL: &str = "http://input-schema.invalid/";
+        let mut compiler = Compiler::new();
+        compiler.set_default_draft(Draft::V2020_12);
+        compiler.use_loader(Box::new(Nothing));
+        let mut schemas = Schemas::new();
+        compiler.add_resource(URL, schema)?;
+        let index = compiler.compile(URL, &mut schemas)?;
+        Ok(Self { schemas, index })
     }
 }
 
@@ -79,7 +93,7 @@ fn collect<'e, 's, 'v>(error: &'e ValidationError<'s, 'v>, leaves: &mut Vec<&'e 
 }
 
 /// boon's words, but those that would quote an argument.
-fn reason(kind: &ErrorKind<'_, '_>) -> String {
+pub(crate) fn reason(kind: &ErrorKind<'_, '_>) -> String {
     match kind {
         ErrorKind::Pattern { want, .. } => format!("does not match the pattern '{want}'"),
         ErrorKind::Format { want, .. } => format!("is no {want}"),
