@@ -37,6 +37,9 @@ pub(crate) enum Act {
     LoseListing(FlightId),
     RefuseListing(FlightId),
     Stop(FlightId),
+    Recover,
+    GiveUpConnection,
+    SettleGivenUp,
     // The server, and its connections.
     Die(usize),
     Cut(usize),
@@ -182,6 +185,18 @@ impl System {
         }
         if left.identities > 0 && left.listings > 0 {
             acts.push(Act::Reconfigure);
+        }
+        if left.recoveries > 0 && world.recovery.is_none() && world.latest.is_some() {
+            acts.push(Act::Recover);
+        }
+        if left.recoveries > 0
+            && world.given_up.is_none()
+            && world.catalog.is_some_and(|present| world.links[present.link].open)
+        {
+            acts.push(Act::GiveUpConnection);
+        }
+        if world.given_up.is_some() && world.connects_and_listings() == 0 {
+            acts.push(Act::SettleGivenUp);
         }
         if left.events > 0
             && let Some(present) = world.catalog

@@ -50,6 +50,32 @@ impl System {
         }
     }
 
+    /// The supervisor sets out to bring the server back.
+    pub(crate) fn recover(&self, world: &mut World) {
+        world.left.recoveries -= 1;
+        let (Joined::New(flight) | Joined::Shared(flight)) = self.join_flight(world, Need::Recovery);
+        world.recovery = Some(flight);
+    }
+
+    /// The supervisor closes the present connection, which has fallen silent, without waiting for its turn.
+    pub(crate) fn give_up_connection(&self, world: &mut World) {
+        world.left.recoveries -= 1;
+        if let Some(present) = world.catalog {
+            let fence = self.close(world, present.link);
+            world.given_up = Some((present.connection, fence));
+        }
+    }
+
+    /// It has the turn, and says so; unless somebody was quicker.
+    pub(crate) fn settle_given_up(&self, world: &mut World) {
+        let Some((connection, fence)) = world.given_up.take() else { return };
+        let Some(present) = world.catalog else { return };
+        if present.connection == connection || self.has(Fault::EndsWhateverIsPresent) {
+            self.forget_present(world, Found::Nothing);
+            world.generations.fenced(fence);
+        }
+    }
+
     /// The flight has its turn.
     pub(crate) fn start(&self, world: &mut World, flight: FlightId) {
         match world.catalog.filter(|present| world.links[present.link].open) {
@@ -98,8 +124,11 @@ impl System {
         match over {
             Over::New => {
                 self.close(world, link);
-                world.generations.board_again(flight);
-                world.flight(flight).at = Leg::Connecting;
+                if world.generations.board_again(flight) {
+                    world.flight(flight).at = Leg::Connecting;
+                } else {
+                    self.land(world, flight, None);
+                }
             }
             Over::Present => self.reconnect(world, flight),
         }
@@ -137,14 +166,19 @@ impl System {
 
     /// Retires the present connection.
     pub(crate) fn retire(&self, world: &mut World, found: Found) {
-        let Some(present) = world.catalog.take() else { return };
+        let Some(present) = self.forget_present(world, found) else { return };
+        let fence = self.close(world, present.link);
+        world.generations.fenced(fence);
+    }
+
+    fn forget_present(&self, world: &mut World, found: Found) -> Option<Catalog> {
+        let present = world.catalog.take()?;
         if found == Found::Nothing && world.links[present.link].open {
             world.breaches.note(Breach::HealthyTornDown);
         }
-        let fence = self.close(world, present.link);
-        world.generations.fenced(fence);
         // The listener is gone, and with it its wait.
         world.refresh = None;
+        Some(present)
     }
 
     /// Closes a connection, and says what is known of the old side. Over HTTP what is in flight goes on.
@@ -166,8 +200,8 @@ impl System {
         if self.has(Fault::LandsUnnoticed) {
             world.flights.retain(|known| known.id != flight);
         }
-        if world.refresh == Some(flight) {
-            world.refresh = None;
+        for waits in [&mut world.refresh, &mut world.recovery] {
+            waits.take_if(|waited_for| *waited_for == flight);
         }
     }
 }

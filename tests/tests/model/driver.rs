@@ -190,8 +190,10 @@ impl System {
             .with_attempts(facts.attempts)
             .with_replays(facts.replays)
             .with_resends(facts.resends);
-        let decision: Decision = self.policy.decide(&attempt);
-        Event::Decided(decision)
+        match self.policy.decide(&attempt) {
+            Decision::Replay if !is_within_budget(&mut world.left.retries, &facts) => Event::OverBudget,
+            decision => Event::Decided(decision),
+        }
     }
 
     /// Gives the call to the transport, and holds what it is given against what is true then.
@@ -250,6 +252,18 @@ impl System {
     pub(crate) fn asks_the_guard(&self) -> bool {
         self.scenario.guard == GuardIs::Obeyed && !self.has(Fault::SkipsTheGuard)
     }
+}
+
+/// The first replay of an invocation is its own; what did not leave is not replayed.
+fn is_within_budget(left: &mut u8, facts: &Consultation) -> bool {
+    if facts.delivery == Delivery::Unsent || facts.replays == 0 {
+        return true;
+    }
+    let there_is_one = *left > 0;
+    if facts.checkpoint == Checkpoint::BeforeReplay {
+        *left = left.saturating_sub(1);
+    }
+    there_is_one
 }
 
 /// A machine that has come as far as a rebuild, and believes that nothing was sent.

@@ -6,8 +6,8 @@ use mcp_tool::{Trust, mcp_transport::Fence};
 
 use crate::{
     properties::{
-        BOTH, LATE, NOT_EXECUTED, REPLAYED, RESENT, SERVER_CHANGED, STRAGGLED, THIRD, TOOL_CHANGED,
-        TRUST_WITHDRAWN, TWICE, UNKNOWN,
+        BOTH, LATE, NOT_EXECUTED, OVER_BUDGET, REPLAYED, RESENT, SERVER_CHANGED, STRAGGLED, THIRD,
+        TOOL_CHANGED, TRUST_WITHDRAWN, TWICE, UNKNOWN,
     },
     scenario::{Bounds, Caller, GuardIs, Holds, Pipe, Scenario, Tool, Wire, Writes},
 };
@@ -27,7 +27,16 @@ const UNFENCED: Wire = Wire::Stdio { fence: Fence::None, pipe: Pipe::IsSilent };
 const SAFE: Caller = Caller { tool: Tool::Idempotent, holds: Holds::Name };
 const PLAIN: Caller = Caller { tool: Tool::Plain, holds: Holds::Name };
 
-const THREE: Bounds = Bounds { listings: 3, trust: 0, contents: 0, identities: 0, leaves: 0, events: 0 };
+const THREE: Bounds = Bounds {
+    listings: 3,
+    trust: 0,
+    contents: 0,
+    identities: 0,
+    leaves: 0,
+    events: 0,
+    recoveries: 0,
+    retries: 2,
+};
 const TWO: Bounds = Bounds { listings: 2, ..THREE };
 
 /// A safe call and one without proof of safety, under double trust, in a world that stands still.
@@ -53,12 +62,14 @@ pub(crate) const DEFINITIONS: Scenario = Scenario {
 pub(crate) const IDENTITIES: Scenario = Scenario { bounds: Bounds { identities: 1, ..TWO }, ..LOSSES };
 pub(crate) const LEAVES: Scenario = Scenario { bounds: Bounds { leaves: 1, ..TWO }, ..LOSSES };
 const EVENTS: Scenario = Scenario { bounds: Bounds { events: 1, ..TWO }, ..HTTP };
+pub(crate) const SUPERVISED: Scenario = Scenario { bounds: Bounds { recoveries: 1, ..TWO }, ..LOSSES };
+const RATIONED: Scenario = Scenario { bounds: Bounds { retries: 0, ..THREE }, ..LOSSES };
 pub(crate) const NEEDS_FENCE: Scenario = Scenario { writes: Writes::NeedFence, ..TWO_SAFE };
 const NO_FENCE_THERE: Scenario = Scenario { wire: UNFENCED, ..NEEDS_FENCE };
 
 /// Run with every `cargo test`.
 #[rustfmt::skip]
-pub(crate) const DAILY: [Exhaustive; 13] = [
+pub(crate) const DAILY: [Exhaustive; 15] = [
     run("stdio, three generations", LOSSES, 110_000, &[REPLAYED, RESENT, TWICE, UNKNOWN, NOT_EXECUTED, STRAGGLED, THIRD]),
     run("HTTP, three generations", HTTP, 120_000, &[REPLAYED, RESENT, TWICE, UNKNOWN, LATE, STRAGGLED, THIRD]),
     run("two safe calls", TWO_SAFE, 12_000, &[REPLAYED, RESENT, TWICE, BOTH]),
@@ -70,6 +81,8 @@ pub(crate) const DAILY: [Exhaustive; 13] = [
     run("another configuration", IDENTITIES, 27_000, &[REPLAYED, SERVER_CHANGED]),
     run("cancelled, dropped, out of time", LEAVES, 80_000, &[REPLAYED, UNKNOWN, NOT_EXECUTED, LATE]),
     run("tools that change under a call", EVENTS, 57_000, &[REPLAYED, STRAGGLED]),
+    run("a supervisor beside the calls", SUPERVISED, 90_000, &[REPLAYED, RESENT, STRAGGLED]),
+    run("retries are rationed", RATIONED, 70_000, &[REPLAYED, OVER_BUDGET]),
     run("writes that need a fence", NEEDS_FENCE, 12_000, &[REPLAYED, RESENT, BOTH]),
     run("a fence is needed, and there is none", NO_FENCE_THERE, 9_000, &[RESENT, UNKNOWN]),
 ];
@@ -91,9 +104,10 @@ pub(crate) fn thorough() -> impl Iterator<Item = Exhaustive> {
         Bounds { identities: 1, ..THREE },
         Bounds { leaves: 1, ..THREE },
         Bounds { events: 1, ..THREE },
+        Bounds { recoveries: 1, ..THREE },
         Bounds { trust: 1, leaves: 1, ..TWO },
         Bounds { trust: 1, contents: 1, identities: 1, ..TWO },
-        Bounds { leaves: 1, events: 1, ..TWO },
+        Bounds { leaves: 1, events: 1, recoveries: 1, ..TWO },
     ];
     let wires = [FENCED, UNFENCED, Wire::Http];
     wires.into_iter().flat_map(move |wire| {

@@ -86,6 +86,10 @@ pub(crate) struct Bounds {
     pub(crate) leaves: u8,
     /// Times that a server says that its tools changed.
     pub(crate) events: u8,
+    /// Times that a supervisor sets out to bring the server back, and times that it gives a connection up.
+    pub(crate) recoveries: u8,
+    /// Replays beyond the first of an invocation that there is a budget for.
+    pub(crate) retries: u8,
 }
 
 impl Scenario {

@@ -25,6 +25,10 @@ pub(crate) struct World {
     pub(crate) flights: Vec<Flight>,
     /// The flight that the listener of the present connection waits for.
     pub(crate) refresh: Option<FlightId>,
+    /// The flight that the supervisor waits for.
+    pub(crate) recovery: Option<FlightId>,
+    /// The connection that the supervisor has closed, and what that told, until it has the turn to say so.
+    pub(crate) given_up: Option<(ConnectionId, Fence)>,
     pub(crate) links: Vec<Link>,
     /// What the server lists now.
     pub(crate) content: Content,
@@ -95,7 +99,7 @@ impl Link {
 
 impl World {
     pub(crate) fn is_waited_for(&self, flight: FlightId) -> bool {
-        self.refresh == Some(flight)
+        [self.refresh, self.recovery].contains(&Some(flight))
             || self.calls.iter().any(|call| call.run().is_some_and(|run| run.at == At::Flight(flight)))
     }
 
