@@ -9,8 +9,8 @@ pub(crate) struct Breaches(u16);
 pub(crate) enum Breach {
     /// A replay was handed over on a listing that had left before the loss was seen, or on none.
     ReplayOnOldGeneration,
-    /// A replay was handed over while one of the trusts was not there.
-    ReplayHandedOverUntrusted,
+    /// A further attempt was handed over while a trust that it needs was not there.
+    HandedOverUntrusted,
     /// The first byte of a further attempt left while a trust that it needs was not there.
     FirstByteUntrusted,
     /// A first byte left after the answer.

@@ -168,7 +168,9 @@ impl System {
     pub(crate) fn retire(&self, world: &mut World, found: Found) {
         let Some(present) = self.forget_present(world, found) else { return };
         let fence = self.close(world, present.link);
-        world.generations.fenced(fence);
+        if !self.has(Fault::ForgetsTheEnd) {
+            world.generations.fenced(fence);
+        }
     }
 
     fn forget_present(&self, world: &mut World, found: Found) -> Option<Catalog> {

@@ -16,7 +16,7 @@ use crate::{
     fault::Fault,
     scenario::{Content, GuardIs, Holds, Writes},
     system::System,
-    world::{Catalog, Flight, Leg, World},
+    world::{Catalog, Leg, World},
 };
 
 impl System {
@@ -139,8 +139,9 @@ impl System {
     }
 
     fn join(&self, world: &mut World, who: usize, need: Need) {
-        let shareable = |flight: &Flight| flight.at == Leg::Waiting && world.is_waited_for(flight.id);
-        let could_share = world.flights.iter().any(shareable);
+        let could_share = world.newest_flight().is_some_and(|newest| {
+            matches!(newest.at, Leg::Waiting | Leg::Connecting) && world.is_waited_for(newest.id)
+        });
         let flight = match self.join_flight(world, need) {
             Joined::Shared(flight) => flight,
             Joined::New(flight) => {
@@ -208,13 +209,18 @@ impl System {
         let mut seen = Vec::new();
         match kind {
             AttemptKind::First => {}
-            AttemptKind::Resend => run.resends += 1,
+            AttemptKind::Resend => {
+                run.resends += 1;
+                if trust_then == Trust::BOTH && !both {
+                    seen.push(Breach::HandedOverUntrusted);
+                }
+            }
             AttemptKind::Replay => {
                 if !is_newer {
                     seen.push(Breach::ReplayOnOldGeneration);
                 }
                 if !both {
-                    seen.push(Breach::ReplayHandedOverUntrusted);
+                    seen.push(Breach::HandedOverUntrusted);
                 }
             }
         }

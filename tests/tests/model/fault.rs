@@ -31,6 +31,8 @@ pub(crate) enum Fault {
     ForgetsWaiters,
     /// Who lost a call closes the present connection, whichever that is.
     StragglersTearDown,
+    /// The end of a connection is not written down.
+    ForgetsTheEnd,
     /// Who has closed a connection says so of the present one, whichever that is by then.
     EndsWhateverIsPresent,
     /// An answer is matched by its number alone, which begins anew with each connection.

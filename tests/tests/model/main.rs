@@ -87,7 +87,7 @@ fn check(exhaustive: &Exhaustive) -> usize {
 fn each_fault_of_the_environment_breaks_the_invariant_that_is_about_it() {
     use properties as p;
     #[rustfmt::skip]
-    let rows: [(Fault, Scenario, &'static str); 27] = [
+    let rows: [(Fault, Scenario, &'static str); 28] = [
         (Fault::TrustsEverybody,           runs::TRUST_TO_COME, p::I6_HAND),
         (Fault::TrustsEverybody,           runs::NO_GUARD,      p::I1),
         (Fault::CarriesTrustOver,          runs::TRUST,         p::I6_HAND),
@@ -107,6 +107,7 @@ fn each_fault_of_the_environment_breaks_the_invariant_that_is_about_it() {
         (Fault::ForgetsWaiters,            runs::LOSSES,        p::I11_SHARED),
         (Fault::StragglersTearDown,        runs::HTTP,          p::I11_STRAGGLER),
         (Fault::EndsWhateverIsPresent,     runs::SUPERVISED,    p::I11_STRAGGLER),
+        (Fault::ForgetsTheEnd,             runs::LOSSES,        p::AGREE),
         (Fault::MatchesByNumber,           runs::HTTP,          p::I12_ANSWER),
         (Fault::SuspectsOnLateAnswers,     runs::HTTP,          p::I12_SUSPECT),
         (Fault::LandsUnnoticed,            runs::LOSSES,        p::I15),

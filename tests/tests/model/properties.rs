@@ -1,13 +1,13 @@
 //! The invariants that are checked in every state, and the states that have to be reached.
 
-use mcp_tool::machine::Verdict;
+use mcp_tool::{machine::Verdict, mcp_discovery::generations::Present};
 use stateright::Property;
 
 use crate::{
     breach::Breach,
     call::{At, Call, Ending},
     system::System,
-    world::World,
+    world::{Catalog, World},
 };
 
 /// I1: executions at the server are at most one, and one more for each replay with proof of safety.
@@ -19,7 +19,7 @@ pub(crate) const I3: &str = "I3 doubt is sticky";
 /// I6, with the guard: trust that is withdrawn before the first byte keeps it back.
 pub(crate) const I6_BYTE: &str = "I6 no first byte of a further attempt without the trust that it needs";
 /// I6, without: no await lies between the last reading of trust and the hand-over.
-pub(crate) const I6_HAND: &str = "I6 no replay is handed over without both trusts";
+pub(crate) const I6_HAND: &str = "I6 no further attempt is handed over without the trust that it needs";
 /// I7: after an answer nothing is sent.
 pub(crate) const I7: &str = "I7 an answer is final";
 /// I8: after the caller has left nothing is sent.
@@ -38,6 +38,8 @@ pub(crate) const I12_SUSPECT: &str = "I12 a generation is suspect only after som
 pub(crate) const I16: &str = "I16 what is told is true";
 /// I15, as far as it is no matter of time: nobody waits for what does not come.
 pub(crate) const I15: &str = "I15 who waits waits for a flight that there is";
+/// What the discovery decides by is about the catalog that it gives.
+pub(crate) const AGREE: &str = "the numbers are those of the present catalog";
 /// Section 6: the invocation is bound to the identity that it began with.
 pub(crate) const SERVER: &str = "no attempt goes to another server";
 /// Section 6: the definition is compared before every send.
@@ -61,7 +63,7 @@ fn invariants() -> Vec<Property<System>> {
             ended(world).all(|(call, ending)| !(call.doubtful && is_not_executed(ending)))
         }),
         Property::always(I6_BYTE, |_, world: &World| !world.breaches.has(Breach::FirstByteUntrusted)),
-        Property::always(I6_HAND, |_, world: &World| !world.breaches.has(Breach::ReplayHandedOverUntrusted)),
+        Property::always(I6_HAND, |_, world: &World| !world.breaches.has(Breach::HandedOverUntrusted)),
         Property::always(I7, |_, world: &World| !world.breaches.has(Breach::SentAfterAnswer)),
         Property::always(I8, |_, world: &World| !world.breaches.has(Breach::SentAfterLeave)),
         Property::always(I11_ONE, |_, world: &World| world.connects_and_listings() <= 1),
@@ -81,6 +83,13 @@ fn invariants() -> Vec<Property<System>> {
             })
         }),
         Property::always(I16, |_, world: &World| ended(world).all(|(call, ending)| is_true(call, ending))),
+        Property::always(AGREE, |_, world: &World| {
+            let Catalog { generation, connection, .. } = match world.catalog {
+                Some(catalog) => catalog,
+                None => return world.generations.present().is_none(),
+            };
+            world.generations.present() == Some(Present { generation, connection })
+        }),
         Property::always(SERVER, |_, world: &World| !world.breaches.has(Breach::OtherServer)),
         Property::always(TOOL, |_, world: &World| !world.breaches.has(Breach::OtherTool)),
         Property::always(FENCE, |_, world: &World| !world.breaches.has(Breach::ReplayUnfenced)),

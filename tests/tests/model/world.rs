@@ -107,6 +107,11 @@ impl World {
         self.flights.iter_mut().find(|known| known.id == flight).expect("it is known until it is forgotten")
     }
 
+    /// The newest flight that is not over.
+    pub(crate) fn newest_flight(&self) -> Option<&Flight> {
+        self.flights.iter().rfind(|flight| !matches!(flight.at, Leg::Landed(_)))
+    }
+
     /// Whether anything still depends on what becomes of this connection.
     pub(crate) fn is_used(&self, link: usize) -> bool {
         let by_call = |call: &Call| {
