@@ -33,7 +33,7 @@ pub(crate) fn try_out(schedule: &Schedule, rig: &Rig) -> (Record, Vec<Complaint>
 }
 
 /// Plays the schedules of these seeds. What they covered, or what went wrong.
-pub(crate) fn campaign(seeds: Range<u64>) -> Result<Coverage, String> {
+pub(crate) fn campaign(seeds: Range<u64>, rig: &Rig) -> Result<Coverage, String> {
     let threads = thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
     let next = AtomicU64::new(seeds.start);
     let (ends, ended) = mpsc::channel();
@@ -48,9 +48,9 @@ pub(crate) fn campaign(seeds: Range<u64>) -> Result<Coverage, String> {
                     && seed < seeds.end
                 {
                     let schedule = Schedule::draw(seed);
-                    let (record, complaints) = try_out(&schedule, &Rig::SHIPPED);
+                    let (record, complaints) = try_out(&schedule, rig);
                     coverage.add(&schedule, &record);
-                    let report = (!complaints.is_empty()).then(|| report(&schedule, &Rig::SHIPPED));
+                    let report = (!complaints.is_empty()).then(|| report(&schedule, rig));
                     let _ = ends.send(Told::Played(report));
                 }
                 let _ = ends.send(Told::Done(coverage));

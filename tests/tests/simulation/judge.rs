@@ -112,6 +112,12 @@ impl Case<'_> {
         Some(self.schedule.life(life).tools[story.call.tool])
     }
 
+    /// Whether something had happened by then to the connection of this listing.
+    fn is_hurt(&self, listing: usize, by: usize) -> bool {
+        let Some((_, of)) = self.listing(listing) else { return false };
+        self.events[..by].iter().any(|(_, event)| matches!(event, Event::Hurt { life, .. } if *life == of))
+    }
+
     fn time(&self, index: usize) -> u64 {
         self.events[index].0
     }

@@ -230,7 +230,7 @@ impl Life {
         let mut life = Self::healthy(tools);
         match numbers.below(4) {
             0 => {
-                life.calls = vec![Some(pick(numbers, &[CallFault::DiesBefore, CallFault::ExecutesThenDies]))]
+                life.calls = vec![Some(pick(numbers, &[CallFault::DiesBefore, CallFault::ExecutesThenDies]))];
             }
             // Behind the handshake and the two pages, and before the end of any call.
             _ => life.requests = Some((400 + numbers.below(80) as usize, WriteFault::Break)),

@@ -8,6 +8,7 @@
 //! `SEED=7 SCHEDULES=1` plays one schedule and prints it. Over HTTP nothing is simulated: its client opens
 //! sockets itself, and a socket does not stand still with tokio's clock.
 
+mod bugs;
 mod campaign;
 mod connector;
 mod coverage;
@@ -39,10 +40,10 @@ fn whatever_happens_what_callers_are_told_is_true() {
     let (seed, schedules) = (number("SEED", 1), number("SCHEDULES", 10_000));
     if schedules == 1 {
         let schedule = Schedule::draw(seed);
-        let (record, complaints) = try_out(&schedule, &Rig::SHIPPED);
+        let (record, complaints) = try_out(&schedule, &Rig::shipped());
         println!("{schedule:#?}\n{record}\n{complaints:#?}");
     }
-    match campaign(seed..seed + schedules) {
+    match campaign(seed..seed + schedules, &Rig::shipped()) {
         Ok(coverage) => {
             println!("{schedules} schedules\n{coverage}");
             let missing = coverage.missing();
@@ -55,7 +56,7 @@ fn whatever_happens_what_callers_are_told_is_true() {
 #[test]
 fn a_seed_always_plays_the_same() {
     for seed in 1..=500 {
-        let trace = || try_out(&Schedule::draw(seed), &Rig::SHIPPED).0.to_string();
+        let trace = || try_out(&Schedule::draw(seed), &Rig::shipped()).0.to_string();
         assert_eq!(trace(), trace(), "seed {seed}");
     }
 }

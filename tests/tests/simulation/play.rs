@@ -25,20 +25,24 @@ const AFTERWARDS: Duration = Duration::from_secs(24 * 60 * 60);
 /// No multiple of the moments at which servers write.
 const PAGE_TIME: Duration = Duration::from_millis(20_002);
 
-/// What is put in the place of a shipped part, to see the judge find out.
+/// What a play is made with: what ships, or something else in its place, to see the judge find out.
 pub(crate) struct Rig {
-    pub(crate) connector: fn(Simulated) -> Arc<dyn Connector>,
-    pub(crate) discovery: fn(PagingDiscovery<Arc<dyn Connector>>) -> Arc<dyn Discovery>,
-    pub(crate) policy: fn() -> Arc<dyn ReplayPolicy>,
+    pub(crate) connector: Made<Simulated, dyn Connector>,
+    pub(crate) discovery: Made<PagingDiscovery<Arc<dyn Connector>>, dyn Discovery>,
+    pub(crate) policy: Made<(), dyn ReplayPolicy>,
 }
+
+type Made<From, Part> = Box<dyn Fn(From) -> Arc<Part> + Send + Sync>;
 
 impl Rig {
     /// Nothing but what ships.
-    pub(crate) const SHIPPED: Self = Self {
-        connector: |simulated| Arc::new(simulated),
-        discovery: |paging| Arc::new(paging),
-        policy: || Arc::new(ConservativePolicy::default()),
-    };
+    pub(crate) fn shipped() -> Self {
+        Self {
+            connector: Box::new(|simulated| Arc::new(simulated)),
+            discovery: Box::new(|paging| Arc::new(paging)),
+            policy: Box::new(|()| Arc::new(ConservativePolicy::default())),
+        }
+    }
 }
 
 pub(crate) fn play(schedule: &Schedule, rig: &Rig) -> Record {
@@ -69,7 +73,7 @@ async fn run(schedule: Arc<Schedule>, rig: &Rig) -> Record {
     }
     let mut callers = JoinSet::new();
     for call in schedule.calls.clone() {
-        let (world, discovery, policy) = (world.clone(), discovery.clone(), (rig.policy)());
+        let (world, discovery, policy) = (world.clone(), discovery.clone(), (rig.policy)(()));
         callers.spawn(async move {
             let key = call.key;
             let calling = tokio::spawn(Caller { world: world.clone(), call, discovery, policy }.run());

@@ -27,10 +27,10 @@ fn smaller(schedule: &Schedule) -> Vec<Schedule> {
         }
     };
     for call in (0..schedule.calls.len()).filter(|_| schedule.calls.len() > 1) {
-        with(&|schedule| drop(schedule.calls.remove(call)));
+        with(&|schedule| _ = schedule.calls.remove(call));
     }
     for life in (0..schedule.lives.len()).filter(|_| schedule.lives.len() > 1) {
-        with(&|schedule| drop(schedule.lives.remove(life)));
+        with(&|schedule| _ = schedule.lives.remove(life));
     }
     for life in 0..schedule.lives.len() {
         for change in LIFE {

@@ -3,7 +3,10 @@
 use std::collections::HashSet;
 
 use super::{Case, Complaint};
-use crate::world::{Asked, Event};
+use crate::{
+    tool::Listed,
+    world::{Asked, Event},
+};
 
 pub(super) fn judge(case: &Case<'_>, complaints: &mut Vec<Complaint>) {
     if case.record.most_connecting > 1 {
@@ -18,6 +21,9 @@ pub(super) fn judge(case: &Case<'_>, complaints: &mut Vec<Complaint>) {
             Event::Catalog { listing, .. } => {
                 let lives = lives_of.iter().filter(|(number, _)| listing.contains(&Some(*number)));
                 used.extend(lives.map(|(_, life)| *life));
+                if !is_whole(case, *listing) {
+                    complaints.push(Complaint::of("I2", "a catalog that is not one whole listing"));
+                }
             }
             Event::Left { life } if !is_over && used.contains(life) && !hurt.contains(life) => {
                 let what = format!("the good connection of life {life} was given up");
@@ -37,4 +43,15 @@ pub(super) fn judge(case: &Case<'_>, complaints: &mut Vec<Complaint>) {
                 .push(Complaint::of("I13", format!("life {}: id {} came twice", request.life, request.id)));
         }
     }
+}
+
+/// Whether all tools are there that were listed, from one listing.
+fn is_whole(case: &Case<'_>, listing: [Option<usize>; 2]) -> bool {
+    let Some(number) = listing.into_iter().flatten().next() else { return true };
+    let Some((_, life)) = case.listing(number) else { return false };
+    let tools = case.schedule.life(life).tools;
+    tools.iter().zip(listing).all(|(tool, found)| match tool.listed {
+        Listed::Once | Listed::Twice => found == Some(number),
+        Listed::Never => found.is_none(),
+    })
 }

@@ -1,6 +1,6 @@
 //! What was sent again, was sent again by the rules: written from the rules, not from the code.
 
-use mcp_tool::{Happening, machine::AttemptKind, replay_policy::Trust};
+use mcp_tool::{Happening, machine::AttemptKind, mcp_transport::ErrorKind, replay_policy::Trust};
 
 use super::{Case, Complaint, Story};
 use crate::{
@@ -36,6 +36,14 @@ pub(super) fn judge(case: &Case<'_>, story: &Story<'_>, complaints: &mut Vec<Com
         let bytes = case.wire.stretches.iter().filter(|stretch| stretch.key == key);
         let first_byte = bytes.map(|stretch| stretch.first).find(|first| (*index..until).contains(first));
         attempts.push(Attempt { index: *index, kind: *kind, first_byte, listing, definition });
+    }
+    for attempt in &attempts {
+        let lost = story.told.iter().find(|(index, _)| *index > attempt.index);
+        if let Some((lost, Happening::Failed { kind: ErrorKind::Lost | ErrorKind::Closed, .. })) = lost
+            && !case.is_hurt(attempt.listing, *lost)
+        {
+            complain("I12", "lost on a good connection");
+        }
     }
     // Two whole requests are two that may have been received.
     let again = story.requests.iter().skip(1).filter(|request| {
