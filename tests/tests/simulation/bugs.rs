@@ -25,6 +25,8 @@ use crate::{
 /// What breaks, by what, and the shipped parts with that among them.
 type Bug = (&'static str, &'static str, Rig);
 
+type Paging = PagingDiscovery<Arc<dyn Connector>>;
+
 fn bugs() -> Vec<Bug> {
     vec![
         ("I1", "a policy that allows everything", everything_allowed()),
@@ -78,7 +80,7 @@ fn with_connector(connector: fn(Simulated) -> Arc<dyn Connector>) -> Rig {
     Rig { connector: Box::new(connector), ..Rig::shipped() }
 }
 
-fn with_discovery(discovery: fn(PagingDiscovery<Arc<dyn Connector>>) -> Arc<dyn Discovery>) -> Rig {
+fn with_discovery(discovery: fn(Paging) -> Arc<dyn Discovery>) -> Rig {
     Rig { discovery: Box::new(discovery), ..Rig::shipped() }
 }
 
@@ -194,7 +196,7 @@ impl Connector for Twice {
 }
 
 /// Closes what is there a second after a loss, whatever that is by then.
-struct Straggling(PagingDiscovery<Arc<dyn Connector>>);
+struct Straggling(Paging);
 
 #[async_trait]
 impl Discovery for Straggling {
@@ -218,12 +220,12 @@ impl Discovery for Straggling {
 
 /// Thinks that the tools are what they were.
 struct Stale {
-    paging: PagingDiscovery<Arc<dyn Connector>>,
+    paging: Paging,
     first: Mutex<Option<Arc<Catalog>>>,
 }
 
 impl Stale {
-    fn of(paging: PagingDiscovery<Arc<dyn Connector>>) -> Arc<dyn Discovery> {
+    fn of(paging: Paging) -> Arc<dyn Discovery> {
         Arc::new(Self { paging, first: Mutex::default() })
     }
 }
