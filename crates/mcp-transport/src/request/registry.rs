@@ -1,5 +1,5 @@
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -23,7 +23,8 @@ pub(crate) struct Requests {
 #[derive(Default)]
 struct Taps {
     next: u64,
-    live: HashMap<u64, Entry>,
+    /// In the order in which they were begun, which is also that in which they fail together.
+    live: BTreeMap<u64, Entry>,
     by_id: HashMap<RequestId, u64>,
     by_token: HashMap<ProgressToken, u64>,
     /// The greatest number that rmcp has given to a request of ours; it counts up.
@@ -149,7 +150,7 @@ impl Requests {
         let mut taps = self.taps();
         taps.by_id.clear();
         taps.by_token.clear();
-        for (_, entry) in taps.live.drain() {
+        for entry in std::mem::take(&mut taps.live).into_values() {
             entry.tap.arrive(Err(TransportError::lost()));
         }
         let was_open = !std::mem::replace(&mut taps.ended, true);
