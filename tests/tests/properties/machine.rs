@@ -40,6 +40,7 @@ enum Attempt {
 enum Told {
     Replay,
     OverBudget,
+    Continuation,
     Deny,
 }
 
@@ -65,7 +66,7 @@ fn fate() -> impl Strategy<Value = Fate> {
         (9, fails.boxed()),
         (1, select(vec![Attempt::Answered]).boxed()),
     ]);
-    let told = select([vec![Told::Replay; 12], vec![Told::Deny, Told::OverBudget]].concat());
+    let told = select([vec![Told::Replay; 12], vec![Told::Deny, Told::OverBudget, Told::Continuation]].concat());
     (wait, listed(), attempt, told).prop_map(|(wait, listed, attempt, decision)| Fate {
         wait,
         listed,
@@ -175,6 +176,7 @@ fn event(action: &Action, fate: &Fate) -> Option<Event> {
         Action::Consult(_) => match fate.decision {
             Told::Replay => Event::Decided(Decision::Replay),
             Told::OverBudget => Event::OverBudget,
+            Told::Continuation => Event::Continuation,
             Told::Deny => Event::Decided(Decision::Deny(DENIED)),
         },
         Action::Finish(_) => return None,
@@ -194,6 +196,7 @@ fn reasons(event: &Event) -> &'static [Reason] {
         Event::Decided(Decision::Replay) => &[Reason::AttemptLimit],
         Event::Decided(Decision::Deny(_)) => &[Reason::Denied(DENIED)],
         Event::OverBudget => &[Reason::RetryBudget],
+        Event::Continuation => &[Reason::Continuation],
         Event::DeadlinePassed => &[Reason::Deadline],
     }
 }
