@@ -103,7 +103,7 @@ mod tests {
         use mcp_tool::rmcp::model::{NumberOrString, ProgressNotificationParam, ProgressToken};
         let progress = Progress::new();
         let listener = progress.listener();
-        let mut tell = |attempt, done| {
+        let tell = |attempt, done| {
             let token = ProgressToken(NumberOrString::Number(0));
             listener(Told::new(attempt, &ProgressNotificationParam::new(token, done)));
             progress.0.borrow().clone()
