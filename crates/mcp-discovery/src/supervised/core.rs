@@ -278,3 +278,27 @@ impl Drop for Asking<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{future::pending, time::Duration};
+
+    use mcp_transport::connector_fn;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn while_anybody_asks_the_next_start_is_permitted() {
+        let rules = Supervision::default().with_start_budget(1, Duration::from_secs(600));
+        let core = Core::new(Arc::new(connector_fn(pending)), rules);
+        assert_eq!(core.permit(), Ok(()));
+        core.landed();
+        let (first, second) = (core.asked(), core.asked());
+        drop(first);
+        assert_eq!(core.permit(), Ok(()));
+        core.landed();
+        assert_eq!(core.permit(), Err(DiscoveryErrorKind::Parked));
+        drop((second, core.asked()));
+        assert_eq!(core.permit(), Err(DiscoveryErrorKind::Parked));
+    }
+}

@@ -76,6 +76,10 @@ struct Script {
     probe: Probe,
     is_probed: bool,
     tools: Vec<RawTool>,
+    /// How many listings are lost from now on, without the connection.
+    lost_lists: usize,
+    /// Its connections tell nothing on their own.
+    is_quiet: bool,
     identity: ServerIdentity,
     log: Vec<Instant>,
     links: Vec<Arc<Link>>,
@@ -91,6 +95,8 @@ impl Server {
                 probe: Probe::Answered,
                 is_probed: true,
                 tools: vec![tool("put", "{}")],
+                lost_lists: 0,
+                is_quiet: false,
                 identity: ServerIdentity::unspecified(),
                 log: Vec::new(),
                 links: Vec::new(),
@@ -122,6 +128,15 @@ impl Server {
 
     pub(crate) fn tools(&self, tools: impl IntoIterator<Item = RawTool>) {
         self.script().tools = tools.into_iter().collect();
+    }
+
+    pub(crate) fn without_events(&self) {
+        self.script().is_quiet = true;
+    }
+
+    /// Loses the answers to so many requests for a page.
+    pub(crate) fn lose_lists(&self, lists: usize) {
+        self.script().lost_lists = lists;
     }
 
     pub(crate) fn become_another(&self, name: &str) {
@@ -303,7 +318,14 @@ impl Transport for Link {
             let _ = ended.wait_for(|ended| *ended).await;
             return Err(TransportError::lost());
         }
-        let tools = self.server.script().tools.clone();
+        let tools = {
+            let mut script = self.server.script();
+            if script.lost_lists > 0 {
+                script.lost_lists -= 1;
+                return Err(TransportError::lost());
+            }
+            script.tools.clone()
+        };
         if self.start == Start::Crashes {
             self.end();
         }
@@ -337,6 +359,9 @@ impl Transport for Link {
     }
 
     fn events(&self) -> Events {
+        if self.server.script().is_quiet {
+            return Events::quiet();
+        }
         let events = self.events.subscribe();
         if self.is_closed() { Events::closed() } else { events }
     }
