@@ -106,6 +106,17 @@ impl Core {
         self.tell(self.known(), event);
     }
 
+    /// An explicit connect has brought this. It may have landed while the server was being stopped, and not
+    /// have counted then.
+    pub(super) fn brought(&self, catalog: &Catalog) {
+        let probed = catalog.transport().is_probed();
+        let known = self.known();
+        if !known.machine.has_link() && !catalog.transport().is_closed() {
+            let (connection, generation) = (catalog.connection(), catalog.generation());
+            self.tell(known, Event::Listed { connection, generation, probed });
+        }
+    }
+
     /// The connection that this is the catalog of is lost, and takes no further call.
     pub(super) fn shut(&self, catalog: &Catalog, reason: DownReason) {
         let known = self.known();

@@ -80,6 +80,8 @@ struct Script {
     lost_lists: usize,
     /// Its connections tell nothing on their own.
     is_quiet: bool,
+    /// Done within the next request for a page.
+    within_list: Option<Box<dyn FnOnce() + Send>>,
     identity: ServerIdentity,
     log: Vec<Instant>,
     links: Vec<Arc<Link>>,
@@ -97,6 +99,7 @@ impl Server {
                 tools: vec![tool("put", "{}")],
                 lost_lists: 0,
                 is_quiet: false,
+                within_list: None,
                 identity: ServerIdentity::unspecified(),
                 log: Vec::new(),
                 links: Vec::new(),
@@ -128,6 +131,11 @@ impl Server {
 
     pub(crate) fn tools(&self, tools: impl IntoIterator<Item = RawTool>) {
         self.script().tools = tools.into_iter().collect();
+    }
+
+    /// Does this while the next request for a page is being answered.
+    pub(crate) fn within_list(&self, work: impl FnOnce() + Send + 'static) {
+        self.script().within_list = Some(Box::new(work));
     }
 
     pub(crate) fn without_events(&self) {
@@ -318,6 +326,8 @@ impl Transport for Link {
             let _ = ended.wait_for(|ended| *ended).await;
             return Err(TransportError::lost());
         }
+        let within = self.server.script().within_list.take();
+        within.into_iter().for_each(|work| work());
         let tools = {
             let mut script = self.server.script();
             if script.lost_lists > 0 {
