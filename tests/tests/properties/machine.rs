@@ -66,7 +66,8 @@ fn fate() -> impl Strategy<Value = Fate> {
         (9, fails.boxed()),
         (1, select(vec![Attempt::Answered]).boxed()),
     ]);
-    let told = select([vec![Told::Replay; 12], vec![Told::Deny, Told::OverBudget, Told::Continuation]].concat());
+    let told =
+        select([vec![Told::Replay; 12], vec![Told::Deny, Told::OverBudget, Told::Continuation]].concat());
     (wait, listed(), attempt, told).prop_map(|(wait, listed, attempt, decision)| Fate {
         wait,
         listed,
