@@ -7,6 +7,7 @@ mod envelope;
 mod exchange;
 mod frame;
 mod modest;
+mod questions;
 mod registry;
 mod tap;
 mod under_way;
@@ -21,6 +22,7 @@ pub(crate) use frame::Outgoing;
 pub(crate) use modest::for_rmcp;
 #[cfg(feature = "http")]
 pub(crate) use modest::is_modest;
+pub(crate) use questions::{Host, Questions};
 pub(crate) use registry::Requests;
 pub(crate) use tap::{Answer, Arrival, Extent, Tap};
 pub(crate) use under_way::{Carrier, UnderWay};

@@ -1,7 +1,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use rmcp::{
-    ClientHandler, ErrorData,
+    ErrorData,
     model::{ClientConfig, ClientResult, ServerNotification, ServerRequest},
     service::{NotificationContext, RequestContext, RoleClient, RxJsonRpcMessage, Service, TxJsonRpcMessage},
     transport::Transport,
@@ -21,7 +21,7 @@ impl<H> Attentive<H> {
     }
 }
 
-impl<H: ClientHandler> Service<RoleClient> for Attentive<H> {
+impl<H: Service<RoleClient>> Service<RoleClient> for Attentive<H> {
     async fn handle_request(
         &self,
         request: ServerRequest,
@@ -40,7 +40,7 @@ impl<H: ClientHandler> Service<RoleClient> for Attentive<H> {
     }
 
     fn get_info(&self) -> ClientConfig {
-        Service::get_info(&self.handler)
+        self.handler.get_info()
     }
 }
 

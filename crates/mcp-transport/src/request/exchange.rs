@@ -31,7 +31,10 @@ pub(crate) async fn call_tool(
         let request = ClientRequest::CallToolRequest(request);
         let mut options = PeerRequestOptions::no_options();
         options.meta = call.meta().cloned();
-        let arrival = call.bounded(under_way.arrival(peer, request, options)).await;
+        // Silence means nothing while the host is being asked.
+        let (questions, key) = (carrier.questions(), under_way.tap().key);
+        let work = under_way.arrival(peer, request, options);
+        let arrival = call.bounded_but_for(work, || questions.asked_until(key)).await;
         match under_way.end(arrival.unwrap_or_else(|cut| Err(cut.into())))? {
             Answer::Result(json) => answer::call_result(&json),
             Answer::Error(json) => answer::error(&json).map(CallReply::Error),
