@@ -5,6 +5,7 @@
 #[path = "../bench/mod.rs"]
 #[expect(dead_code, reason = "shared with tests that need more of it")]
 mod bench;
+mod cancelling;
 mod continuations;
 mod person;
 mod questions;
