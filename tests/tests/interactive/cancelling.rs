@@ -1,11 +1,20 @@
 //! A server is told of a call that nobody waits for any more, if it can have read it.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use mcp_tool::{CancellationToken, Outcome, Reason, ToolCall};
-use mcp_tool_cli::fault_server::{Cancellation, Era, Fault, PageFault, Record};
+use mcp_tool::{CancellationToken, Client, HttpConnector, Outcome, Reason, ToolCall};
+use mcp_tool_cli::fault_server::{Cancellation, Era, Fault, Http, PageFault, Record, Reply};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::Notify,
+    task::{JoinHandle, JoinSet},
+    time::timeout,
+};
 
 use crate::{
+    bench::process::PATIENCE,
+    server::Server,
     stage::{Front, Stage},
     tools,
 };
@@ -71,5 +80,62 @@ async fn a_call_that_is_cancelled_while_its_server_comes_back_reaches_nobody_aga
         assert_eq!((error.outcome(), error.reason()), (Outcome::Unknown, Reason::Cancelled), "{front:?}");
         assert_eq!(stage.record().received().len(), 1);
         stage.close().await;
+    }
+}
+
+/// A port that leads to the server, and a word when the client has closed a connection with a call on it.
+async fn watched(server: u16, calls_closed: Arc<Notify>) -> (u16, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let accepting = tokio::spawn(async move {
+        let mut connections = JoinSet::new();
+        while let Ok((mut client, _)) = listener.accept().await {
+            let calls_closed = calls_closed.clone();
+            connections.spawn(async move {
+                let mut server = TcpStream::connect(("127.0.0.1", server)).await?;
+                let (mut asked, mut request, mut reply) = (Vec::new(), [0; 4096], [0; 4096]);
+                loop {
+                    tokio::select! {
+                        read = client.read(&mut request) => match read.unwrap_or(0) {
+                            0 => break,
+                            read => {
+                                asked.extend_from_slice(&request[..read]);
+                                server.write_all(&request[..read]).await?;
+                            }
+                        },
+                        read = server.read(&mut reply) => client.write_all(&reply[..read?]).await?,
+                    }
+                }
+                if asked.windows(10).any(|text| text == b"tools/call") {
+                    calls_closed.notify_one();
+                }
+                std::io::Result::Ok(())
+            });
+        }
+    });
+    (port, accepting)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn from_2026_07_28_on_the_end_of_the_stream_tells_a_server_over_http() {
+    for reply in [Reply::Json, Reply::Sse] {
+        let scenario = tools().era(Era::Modern).http(Http::new().reply(reply)).on_call(1, Fault::Hang);
+        let server = Server::start(&scenario).await;
+        let closed = Arc::new(Notify::new());
+        let (port, relay) = watched(server.port(), closed.clone()).await;
+        let connector = HttpConnector::new(&format!("http://127.0.0.1:{port}/mcp")).unwrap();
+        let client = Client::builder("notes", connector).build();
+        let token = CancellationToken::new();
+        let call = ToolCall::new("put").with_cancellation(token.clone());
+        let calling = client.clone();
+        let ended = tokio::spawn(async move { calling.call(call).await });
+        server.wait_for(|record| record.executions().len() == 1).await;
+        token.cancel();
+        assert_eq!(ended.await.unwrap().unwrap_err().reason(), Reason::Cancelled);
+        timeout(PATIENCE, closed.notified()).await.expect("the connection is closed");
+        drop(client);
+        relay.abort();
+        assert_eq!(server.record().received().len(), 1);
+        server.stop().await;
     }
 }
