@@ -9,7 +9,7 @@ use rmcp::{
 };
 use tokio::time::timeout;
 
-use super::{Answer, Carrier, UnderWay};
+use super::{Answer, Carrier, UnderWay, frame::Responses};
 use crate::{CallReply, Cursor, TaskReply, TaskRequest, ToolCall, ToolPage, TransportError, answer};
 
 /// Makes one attempt over a connection that runs on rmcp.
@@ -67,13 +67,14 @@ pub(crate) async fn list_tools(
 pub(crate) async fn task(
     carrier: &impl Carrier,
     peer: &Peer<RoleClient>,
-    request: TaskRequest,
+    mut request: TaskRequest,
     within: Duration,
 ) -> Result<TaskReply, TransportError> {
     let under_way = UnderWay::begin(carrier, None)?;
     let asks_for_state = request.asks_for_state();
     let mut extensions = Extensions::new();
     extensions.insert(under_way.tap());
+    extensions.insert(Responses(request.take_responses().map(Arc::new)));
     match ended(under_way, peer, request.into_request(extensions), within).await? {
         Answer::Result(json) => TaskRequest::reply(asks_for_state, &json),
         Answer::Error(json) => Err(TransportError::rejected(answer::error(&json)?.code.0)),
