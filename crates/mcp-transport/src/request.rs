@@ -1,6 +1,8 @@
 //! The requests of ours that are under way on one connection: who waits for what, how much of it has
 //! left, and what came back. Shared by the transports that run on rmcp.
 
+#[cfg(feature = "http")]
+mod answers;
 mod asked;
 mod attentive;
 mod envelope;
@@ -12,9 +14,11 @@ mod registry;
 mod tap;
 mod under_way;
 
-pub(crate) use asked::{Admission, Asked, DEFAULT_MAX_UNANSWERED};
 #[cfg(feature = "http")]
-pub(crate) use attentive::Answers;
+pub(crate) use answers::Answers;
+#[cfg(feature = "stdio")]
+pub(crate) use asked::Admission;
+pub(crate) use asked::{Asked, DEFAULT_MAX_UNANSWERED};
 pub(crate) use attentive::Attentive;
 pub(crate) use envelope::{Sorted, nothing_for};
 pub(crate) use exchange::{call_tool, list_tools, task};
