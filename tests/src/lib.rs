@@ -23,4 +23,6 @@ mod documents {
     mod mocking {}
     #[doc = include_str!("../../docs/host-integration.md")]
     mod host_integration {}
+    #[doc = include_str!("../../docs/interactive.md")]
+    mod interactive {}
 }

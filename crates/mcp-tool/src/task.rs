@@ -1,30 +1,20 @@
 //! A call that became a task: its result is fetched, never made anew.
 
-use std::{
-    collections::BTreeSet,
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+mod followed;
 
-use mcp_discovery::{DiscoveryError, ToolName};
+use std::{fmt, sync::Arc, time::Duration};
+
+use mcp_discovery::ToolName;
 use mcp_transport::{
-    CallReply, CancellationToken, ErrorClass, ErrorKind, ServerIdentity, TaskReply, TaskRequest, ToolCall,
-    TransportError,
-    rmcp::model::{DetailedTask, ErrorCode, InputRequiredResult, InputResponses, Task, TaskPayload},
+    CallReply, CancellationToken, ServerIdentity, TaskRequest, ToolCall, rmcp::model::InputResponses,
 };
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::{Answer, Outcome, Reason, ToolError, bridge, client::Shared, error::Ending};
+use self::followed::{Failure, Followed};
+use crate::{Answer, Outcome, Reason, ToolError, client::Shared, error::Ending};
 
 /// The default for how long [`TaskHandle::result`] waits.
 pub const DEFAULT_TASK_DEADLINE: Duration = Duration::from_secs(60 * 60);
-/// How often a task is looked at whose server names no interval.
-const INTERVAL: Duration = Duration::from_secs(1);
-/// No server is asked more often, whatever it says.
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
-/// No server has its task forgotten here by a longer one.
-const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
 /// So many looks may fail in a row.
 const MAX_FAILURES: u32 = 5;
 /// How long telling the server of a cancellation may take.
@@ -56,16 +46,6 @@ pub struct TaskHandle {
     cancellation: Option<CancellationToken>,
 }
 
-/// What all clones of a handle share.
-struct Followed {
-    shared: Arc<Shared>,
-    id: Arc<str>,
-    tool: Arc<str>,
-    identity: ServerIdentity,
-    made_by: MadeBy,
-    known: Mutex<Known>,
-}
-
 /// What it took to make the task.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct MadeBy {
@@ -73,21 +53,6 @@ pub(crate) struct MadeBy {
     pub(crate) replays: u32,
     pub(crate) unsent: u32,
     pub(crate) earlier_unknown: bool,
-}
-
-/// What was last heard of the task.
-struct Known {
-    next_look: Instant,
-    interval: Duration,
-    /// Questions that were answered; the server may take its time to notice.
-    answered: BTreeSet<String>,
-}
-
-/// Why a look at a task, or a word to its server, failed.
-struct Failure {
-    reason: Reason,
-    error: Option<TransportError>,
-    may_pass: bool,
 }
 
 impl TaskHandle {
@@ -122,9 +87,7 @@ impl TaskHandle {
         id: Arc<str>,
         made_by: MadeBy,
     ) -> Self {
-        let known = Known { next_look: Instant::now(), interval: INTERVAL, answered: BTreeSet::new() };
-        let shared = shared.clone();
-        let task = Followed { shared, id, tool, identity, made_by, known: Mutex::new(known) };
+        let task = Followed::new(shared.clone(), identity, tool, id, made_by);
         Self { task: Arc::new(task), deadline: DEFAULT_TASK_DEADLINE, cancellation: None }
     }
 
@@ -265,94 +228,6 @@ impl TaskHandle {
         let MadeBy { attempts, replays, unsent, .. } = self.task.made_by;
         let ending = Ending { outcome: Outcome::Unknown, reason: failure.reason, attempts, replays, unsent };
         ToolError::new(&ending, self.task.shared.name.clone(), self.task.tool.clone(), failure.error)
-    }
-}
-
-impl Followed {
-    /// One look at the task; none when it is still under way.
-    async fn look(&self) -> Result<Option<CallReply>, Failure> {
-        let TaskReply::State(state) = self.ask(TaskRequest::Get(self.id.clone())).await? else {
-            return Err(Failure::of(TransportError::invalid_reply("not the state of a task")));
-        };
-        self.heard(&state.task);
-        self.reply(*state)
-    }
-
-    /// Makes one request over the connection of the present catalog.
-    async fn ask(&self, request: TaskRequest) -> Result<TaskReply, Failure> {
-        let catalog = self.shared.discovery.catalog().await.map_err(|error| Failure::of_discovery(&error))?;
-        if *catalog.identity() != self.identity {
-            return Err(Failure::last(Reason::ServerChanged));
-        }
-        let transport = catalog.transport();
-        transport.task(request).await.map_err(|error| {
-            let class = transport.classify(&error);
-            let failure = Failure::of_class(error, class);
-            match failure.reason {
-                _ if !failure.may_pass => {}
-                Reason::Deadline => self.shared.discovery.doubt(catalog.generation()),
-                _ => self.shared.discovery.suspect(catalog.generation()),
-            }
-            failure
-        })
-    }
-
-    fn reply(&self, state: DetailedTask) -> Result<Option<CallReply>, Failure> {
-        match state.payload {
-            TaskPayload::Working => Ok(None),
-            TaskPayload::Cancelled => Err(Failure::last(Reason::TaskCancelled)),
-            TaskPayload::InputRequired { input_requests: mut questions } => {
-                let answered = &self.known().answered;
-                questions.retain(|key, _| !answered.contains(key));
-                let asks = InputRequiredResult::from_input_requests(questions);
-                let is_new = asks.input_requests.as_ref().is_some_and(|questions| !questions.is_empty());
-                Ok(is_new.then(|| CallReply::InputRequired(Box::new(asks))))
-            }
-            ended => CallReply::of_task(ended).map(Some).map_err(Failure::of),
-        }
-    }
-
-    fn heard(&self, task: &Task) {
-        let mut known = self.known();
-        let wished = task.poll_interval_ms.map_or(INTERVAL, Duration::from_millis);
-        let interval = wished.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
-        let wait = if task.status.is_terminal() { Duration::ZERO } else { interval };
-        known.interval = interval;
-        known.next_look = Instant::now() + wait;
-    }
-
-    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Failure {
-    fn last(reason: Reason) -> Self {
-        Self { reason, error: None, may_pass: false }
-    }
-
-    fn of(error: TransportError) -> Self {
-        Self { reason: Reason::of_kind(error.kind()), error: Some(error), may_pass: false }
-    }
-
-    fn of_class(error: TransportError, class: ErrorClass) -> Self {
-        match error.kind() {
-            // SEP-2663, protocol errors: the first is said of a task that the server does not know.
-            ErrorKind::Rejected(code)
-                if code == ErrorCode::INVALID_PARAMS.0 || code == ErrorCode::METHOD_NOT_FOUND.0 =>
-            {
-                Self { reason: Reason::TaskForgotten, ..Self::of(error) }
-            }
-            ErrorKind::Rejected(_) | ErrorKind::HttpStatus(_) | ErrorKind::Deadline => {
-                Self { may_pass: true, ..Self::of(error) }
-            }
-            _ => Self { may_pass: class == ErrorClass::Connection, ..Self::of(error) },
-        }
-    }
-
-    fn of_discovery(error: &DiscoveryError) -> Self {
-        let reason = bridge::unavailable(error);
-        Self { reason, error: error.transport_error().cloned(), may_pass: reason == Reason::Unavailable }
     }
 }
 

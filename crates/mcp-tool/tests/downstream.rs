@@ -18,7 +18,7 @@ use mcp_tool::{
     mcp_discovery::{Catalog, Discovery, Generation, MockDiscovery},
     mcp_transport::{
         Cursor, Delivery, ErrorClass, ErrorKind, Events, Fence, MockConnector, MockTransport, ServerIdentity,
-        ToolPage,
+        TaskReply, TaskRequest, ToolPage,
     },
     replay_policy::{self, Checkpoint, Decision, FailedAttempt, MockReplayPolicy},
     rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations},
@@ -243,6 +243,18 @@ impl<T: Transport> Transport for Counted<T> {
 
     async fn probe(&self) -> Result<(), TransportError> {
         self.inner.probe().await
+    }
+
+    fn is_probed(&self) -> bool {
+        self.inner.is_probed()
+    }
+
+    async fn retire(&self) -> Fence {
+        self.inner.retire().await
+    }
+
+    async fn task(&self, request: TaskRequest) -> Result<TaskReply, TransportError> {
+        self.inner.task(request).await
     }
 
     fn events(&self) -> Events {

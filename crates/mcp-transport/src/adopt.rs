@@ -59,6 +59,8 @@ const FORGET: Duration = Duration::from_secs(5);
 /// the host's own handler and not to [`ToolCall::with_progress`]. Where rmcp cannot write its cancellation
 /// (below, R19), a call that is idle ends only by its deadline. Events are the handler's, too:
 /// [`events`](Transport::events) stays quiet, and an end is seen by [`is_closed`](Transport::is_closed).
+/// What the server asks is asked of the host by rmcp alone: it goes on after the connection was lost, and
+/// the idle timeout does not wait for it.
 ///
 /// # Hazards that stay open
 ///

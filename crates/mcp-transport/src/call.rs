@@ -373,11 +373,21 @@ impl ToolCall {
 
     /// Runs `work` until it ends or this call's bounds end it. What is finished wins over a cut.
     pub(crate) async fn bounded<W: Future>(&self, work: W) -> Result<W::Output, Cut> {
+        self.bounded_but_for(work, || None).await
+    }
+
+    /// The same where silence up to this moment means nothing.
+    pub(crate) async fn bounded_but_for<W: Future>(
+        &self,
+        work: W,
+        excused_until: impl Fn() -> Option<Instant>,
+    ) -> Result<W::Output, Cut> {
+        let last_life = || self.last_life().max(excused_until());
         let mut work = pin!(work);
         let deadline = self.deadline();
         let began = Instant::now();
         loop {
-            let idle_from = self.last_life().unwrap_or(began).max(began);
+            let idle_from = last_life().unwrap_or(began).max(began);
             let idle_at = self.idle_timeout.map(|idle| idle_from + idle.min(FAR));
             let until = idle_at.map_or(deadline, |idle_at| idle_at.min(deadline));
             tokio::select! {
@@ -388,7 +398,7 @@ impl ToolCall {
                     if Instant::now() >= deadline {
                         return Err(Cut::Deadline);
                     }
-                    if self.last_life().is_none_or(|life| life <= idle_from) {
+                    if last_life().is_none_or(|life| life <= idle_from) {
                         return Err(Cut::Idle);
                     }
                 }

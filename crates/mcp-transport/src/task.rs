@@ -40,6 +40,16 @@ impl TaskRequest {
         }
     }
 
+    /// What goes to the server in the place of rmcp's empty answers to questions, so that rmcp, which logs
+    /// the messages that it carries, never holds them.
+    #[cfg(any(feature = "http", feature = "stdio"))]
+    pub(crate) fn take_responses(&mut self) -> Option<InputResponses> {
+        match self {
+            Self::Update(_, responses) => Some(std::mem::take(responses)),
+            Self::Get(_) | Self::Cancel(_) => None,
+        }
+    }
+
     /// rmcp's form of the request, with these extensions.
     pub(crate) fn into_request(self, extensions: Extensions) -> ClientRequest {
         match self {
@@ -97,5 +107,20 @@ impl fmt::Debug for TaskReply {
             Self::State(task) => write!(f, "State({:?})", task.status()),
             Self::Acknowledged => f.write_str("Acknowledged"),
         }
+    }
+}
+
+#[cfg(all(test, any(feature = "http", feature = "stdio")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rmcp_never_holds_what_was_answered_to_a_task() {
+        let answers = InputResponses::from([("who".to_owned(), "canary".into())]);
+        let mut update = TaskRequest::Update("t-17".into(), answers);
+        assert!(!format!("{update:?}").contains("canary"));
+        assert_eq!(update.take_responses().map(|taken| taken.len()), Some(1));
+        let request = update.into_request(Extensions::new());
+        assert!(!serde_json::to_string(&request).unwrap().contains("canary"));
     }
 }

@@ -13,6 +13,7 @@ mod hazards;
 mod host;
 mod mocks;
 mod noise;
+mod questions;
 mod queue;
 mod server;
 mod tasks;

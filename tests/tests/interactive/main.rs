@@ -3,8 +3,12 @@
 #![cfg(target_os = "linux")]
 
 #[path = "../bench/mod.rs"]
+#[expect(dead_code, reason = "shared with tests that need more of it")]
 mod bench;
+mod cancelling;
 mod continuations;
+mod person;
+mod questions;
 #[path = "../bench/server.rs"]
 #[expect(dead_code, reason = "shared with tests that need more of it")]
 mod server;

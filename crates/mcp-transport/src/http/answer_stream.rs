@@ -119,7 +119,10 @@ impl AnswerStream {
                 self.strayed = true;
                 None
             }
-            Sorted::Request(id) | Sorted::Echo(id) => self.client.admits(&id, data).await.then_some(event),
+            Sorted::Request(id) | Sorted::Echo(id) => {
+                self.client.came_with(&id, &self.tap);
+                self.client.admits(&id, data).await.then_some(event)
+            }
             Sorted::Other => is_modest(data.as_bytes()).then_some(event),
             Sorted::Stray => None,
         }

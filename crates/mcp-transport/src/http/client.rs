@@ -13,7 +13,7 @@ use http::{
 };
 use reqwest::{Body, StatusCode};
 use rmcp::{
-    model::{ClientJsonRpcMessage, ErrorCode, JsonRpcError, RequestId},
+    model::{ClientJsonRpcMessage, ErrorCode, JsonRpcError, JsonRpcMessage, RequestId},
     transport::{
         common::http_header::{EVENT_STREAM_MIME_TYPE, HEADER_SESSION_ID, JSON_MIME_TYPE},
         streamable_http_client::{
@@ -106,6 +106,22 @@ impl HttpClient {
     pub(super) async fn admits(&self, id: &RequestId, text: &str) -> bool {
         // What rmcp would drop is never answered.
         for_rmcp(text.as_bytes()).is_some() && self.0.requests.asked().admitted(id, text.len()).await
+    }
+
+    /// The server asks this on the stream that is to answer this request.
+    pub(super) fn came_with(&self, question: &RequestId, tap: &Tap) {
+        self.0.requests.questions().came_with(question, tap.key);
+    }
+
+    /// Whether this is the answer to a question that nobody asks any more: the server was told that the call
+    /// was given up, and one that was restarted meanwhile could take it for the answer to its own question.
+    fn is_moot(&self, message: &ClientJsonRpcMessage) -> bool {
+        let id = match message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        id.is_some_and(|id| self.0.requests.questions().is_moot(id))
     }
 
     /// Where a request goes, and with which token: the one that rmcp brings, or else the host's.
@@ -320,6 +336,9 @@ impl StreamableHttpClient for HttpClient {
     ) -> Result<StreamableHttpPostResponse, Failure> {
         if session.is_some() {
             self.0.requests.enter_session();
+        }
+        if self.is_moot(&message) {
+            return Ok(StreamableHttpPostResponse::Accepted);
         }
         if let Some(ours) = Outgoing::of(&message) {
             let tap = ours.tap.clone();

@@ -19,7 +19,10 @@ use super::response::refused_handshake;
 use crate::{
     CallReply, Cursor, Events, Fence, TaskReply, TaskRequest, ToolCall, ToolPage, Transport, TransportError,
     handshake::listen_for_changes,
-    request::{Answers, Arrival, Attentive, Carrier, Extent, Requests, Tap, call_tool, list_tools, task},
+    request::{
+        Answers, Arrival, Attentive, Carrier, Extent, Host, Questions, Requests, Tap, call_tool, list_tools,
+        task,
+    },
 };
 
 /// How long the server may take to end its session.
@@ -68,6 +71,7 @@ impl HttpTransport {
     {
         let worker = StreamableHttpClientTransport::with_client(session.client, session.config);
         let asked = session.requests.asked();
+        let handler = Host::new(handler, session.requests.questions().clone());
         let (handler, worker) = (Attentive::new(handler, asked.clone()), Answers::of(worker, asked.clone()));
         let shaking_hands = serve_client_with_lifecycle(handler, worker, lifecycle);
         let mut service = match timeout(session.connect_timeout, shaking_hands).await {
@@ -120,6 +124,10 @@ async fn tell_cancellations(
 }
 
 impl Carrier for HttpCarrier {
+    fn questions(&self) -> &Questions {
+        self.requests.questions()
+    }
+
     fn open(&self, call: Option<ToolCall>) -> Result<(Arc<Tap>, oneshot::Receiver<Arrival>), TransportError> {
         self.requests.open(call)
     }

@@ -1,10 +1,9 @@
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use rmcp::{
-    ClientHandler, ErrorData,
+    ErrorData,
     model::{ClientConfig, ClientResult, ServerNotification, ServerRequest},
-    service::{NotificationContext, RequestContext, RoleClient, RxJsonRpcMessage, Service, TxJsonRpcMessage},
-    transport::Transport,
+    service::{NotificationContext, RequestContext, RoleClient, Service},
 };
 
 use super::Asked;
@@ -21,7 +20,7 @@ impl<H> Attentive<H> {
     }
 }
 
-impl<H: ClientHandler> Service<RoleClient> for Attentive<H> {
+impl<H: Service<RoleClient>> Service<RoleClient> for Attentive<H> {
     async fn handle_request(
         &self,
         request: ServerRequest,
@@ -40,46 +39,6 @@ impl<H: ClientHandler> Service<RoleClient> for Attentive<H> {
     }
 
     fn get_info(&self) -> ClientConfig {
-        Service::get_info(&self.handler)
-    }
-}
-
-/// A transport of whose answers it is known when they have left.
-pub(crate) struct Answers<T> {
-    transport: T,
-    asked: Arc<Asked>,
-}
-
-impl<T> Answers<T> {
-    pub(crate) fn of(transport: T, asked: Arc<Asked>) -> Self {
-        Self { transport, asked }
-    }
-}
-
-impl<T: Transport<RoleClient>> Transport<RoleClient> for Answers<T> {
-    type Error = T::Error;
-
-    fn send(
-        &mut self,
-        message: TxJsonRpcMessage<RoleClient>,
-    ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
-        let answering = self.asked.answering(&message);
-        let sending = self.transport.send(message);
-        async move {
-            let _answering = answering;
-            sending.await
-        }
-    }
-
-    fn receive(&mut self) -> impl Future<Output = Option<RxJsonRpcMessage<RoleClient>>> + Send {
-        self.transport.receive()
-    }
-
-    fn close(&mut self) -> impl Future<Output = Result<(), T::Error>> + Send {
-        self.transport.close()
-    }
-
-    fn name() -> Cow<'static, str> {
-        T::name()
+        self.handler.get_info()
     }
 }

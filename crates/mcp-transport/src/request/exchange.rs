@@ -9,7 +9,7 @@ use rmcp::{
 };
 use tokio::time::timeout;
 
-use super::{Answer, Carrier, UnderWay};
+use super::{Answer, Carrier, UnderWay, frame::Responses};
 use crate::{CallReply, Cursor, TaskReply, TaskRequest, ToolCall, ToolPage, TransportError, answer};
 
 /// Makes one attempt over a connection that runs on rmcp.
@@ -31,7 +31,10 @@ pub(crate) async fn call_tool(
         let request = ClientRequest::CallToolRequest(request);
         let mut options = PeerRequestOptions::no_options();
         options.meta = call.meta().cloned();
-        let arrival = call.bounded(under_way.arrival(peer, request, options)).await;
+        // Silence means nothing while the host is being asked.
+        let (questions, key) = (carrier.questions(), under_way.tap().key);
+        let work = under_way.arrival(peer, request, options);
+        let arrival = call.bounded_but_for(work, || questions.asked_until(key)).await;
         match under_way.end(arrival.unwrap_or_else(|cut| Err(cut.into())))? {
             Answer::Result(json) => answer::call_result(&json),
             Answer::Error(json) => answer::error(&json).map(CallReply::Error),
@@ -64,13 +67,14 @@ pub(crate) async fn list_tools(
 pub(crate) async fn task(
     carrier: &impl Carrier,
     peer: &Peer<RoleClient>,
-    request: TaskRequest,
+    mut request: TaskRequest,
     within: Duration,
 ) -> Result<TaskReply, TransportError> {
     let under_way = UnderWay::begin(carrier, None)?;
     let asks_for_state = request.asks_for_state();
     let mut extensions = Extensions::new();
     extensions.insert(under_way.tap());
+    extensions.insert(Responses(request.take_responses().map(Arc::new)));
     match ended(under_way, peer, request.into_request(extensions), within).await? {
         Answer::Result(json) => TaskRequest::reply(asks_for_state, &json),
         Answer::Error(json) => Err(TransportError::rejected(answer::error(&json)?.code.0)),

@@ -14,6 +14,7 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) tap: Arc<Tap>,
     id: &'a RequestId,
     meta: Option<&'a RequestMetaObject>,
+    responses: Option<&'a InputResponses>,
 }
 
 impl<'a> Outgoing<'a> {
@@ -31,7 +32,8 @@ impl<'a> Outgoing<'a> {
             _ => return None,
         };
         let tap = extensions.get::<Arc<Tap>>()?.clone();
-        Some(Self { tap, id: &message.id, meta: extensions.get::<RequestMetaObject>() })
+        let responses = extensions.get::<Responses>().and_then(|responses| responses.0.as_deref());
+        Some(Self { tap, id: &message.id, meta: extensions.get::<RequestMetaObject>(), responses })
     }
 
     /// Now that it has its id. False when it is followed no longer: it must not be sent.
@@ -42,12 +44,21 @@ impl<'a> Outgoing<'a> {
 
     /// The JSON text to send in place of rmcp's message.
     pub(crate) fn json(&self, message: &ClientJsonRpcMessage) -> serde_json::Result<Vec<u8>> {
-        match &self.tap.call {
-            Some(call) => serde_json::to_vec(&CallFrame::new(call, self.id, self.meta)),
-            None => serde_json::to_vec(message),
+        match (&self.tap.call, self.responses) {
+            (Some(call), _) => serde_json::to_vec(&CallFrame::new(call, self.id, self.meta)),
+            (None, Some(responses)) => {
+                let mut message = serde_json::to_value(message)?;
+                message["params"]["inputResponses"] = serde_json::to_value(responses)?;
+                serde_json::to_vec(&message)
+            }
+            (None, None) => serde_json::to_vec(message),
         }
     }
 }
+
+/// Answers to the questions of a task, on their way past rmcp.
+#[derive(Clone)]
+pub(super) struct Responses(pub(super) Option<Arc<InputResponses>>);
 
 /// A `tools/call` as it goes on the wire. Written from the call itself: the arguments are copied
 /// nowhere else, and rmcp, which logs the messages that it carries, never holds them.

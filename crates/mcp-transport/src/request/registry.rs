@@ -6,7 +6,7 @@ use std::{
 use rmcp::model::{ProgressToken, RequestId};
 use tokio::sync::oneshot;
 
-use super::{Arrival, Asked, Tap};
+use super::{Arrival, Asked, Questions, Tap};
 use crate::{Event, EventSender, Events, ToolCall, TransportError};
 
 /// The requests under way on one connection, and the connection's events.
@@ -14,9 +14,11 @@ use crate::{Event, EventSender, Events, ToolCall, TransportError};
 pub(crate) struct Requests {
     taps: Mutex<Taps>,
     events: EventSender,
+    /// The other direction: what the server asks meanwhile.
+    questions: Arc<Questions>,
     #[cfg(feature = "http")]
     in_session: std::sync::OnceLock<()>,
-    /// The other direction: what the server asks.
+    /// How much of that may be without an answer.
     asked: Arc<Asked>,
 }
 
@@ -115,6 +117,7 @@ impl Requests {
             return None;
         }
         let entry = taps.remove(key)?;
+        self.questions.answered(key);
         // Under the lock: whoever gives the request up afterwards finds the arrival.
         entry.tap.arrive(arrival());
         entry.id
@@ -135,7 +138,9 @@ impl Requests {
 
     /// Follows a request no longer. Returns its id, if rmcp had given it one.
     pub(crate) fn forget(&self, tap: &Tap) -> Option<RequestId> {
-        self.taps().remove(tap.key).and_then(|entry| entry.id)
+        let entry = self.taps().remove(tap.key)?;
+        self.questions.give_up(tap.key);
+        entry.id
     }
 
     /// The request that is under way with this progress token, if the server can have read it.
@@ -155,6 +160,7 @@ impl Requests {
         }
         let was_open = !std::mem::replace(&mut taps.ended, true);
         drop(taps);
+        self.questions.end();
         if was_open {
             self.events.send(Event::Closed);
         }
@@ -187,6 +193,10 @@ impl Requests {
     #[cfg(feature = "stdio")]
     pub(crate) fn is_empty(&self) -> bool {
         self.taps().live.is_empty()
+    }
+
+    pub(crate) fn questions(&self) -> &Arc<Questions> {
+        &self.questions
     }
 
     pub(crate) fn events(&self) -> &EventSender {

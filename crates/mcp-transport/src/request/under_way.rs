@@ -6,7 +6,7 @@ use rmcp::{
 };
 use tokio::sync::oneshot;
 
-use super::{Arrival, Extent, Tap};
+use super::{Arrival, Extent, Questions, Tap};
 use crate::{Delivery, ErrorKind, ToolCall, TransportError};
 
 /// What carries requests to one server.
@@ -17,6 +17,9 @@ pub(crate) trait Carrier {
     /// Gives a request up: nothing more of it is sent, the server is told if it can have read it, and
     /// rmcp forgets it. Returns how much of it had left.
     fn give_up(&self, tap: &Arc<Tap>) -> Extent;
+
+    /// What the server asks meanwhile.
+    fn questions(&self) -> &Questions;
 }
 
 /// A request under way. However its future ends, the request is either answered or given up.

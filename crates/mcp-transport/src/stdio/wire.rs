@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::outbox::{Outbox, Sent};
 use crate::{
     ToolCall, TransportError,
-    request::{Arrival, Asked, Carrier, Extent, Outgoing, Requests, Sorted, Tap},
+    request::{Arrival, Asked, Carrier, Extent, Outgoing, Questions, Requests, Sorted, Tap},
 };
 
 /// How many frames may wait for the server for one of our refusals to be added. They cost the server
@@ -154,6 +154,10 @@ impl Wire {
 }
 
 impl Carrier for Wire {
+    fn questions(&self) -> &Questions {
+        self.requests.questions()
+    }
+
     fn open(&self, call: Option<ToolCall>) -> Result<(Arc<Tap>, oneshot::Receiver<Arrival>), TransportError> {
         if self.outbox.is_broken() {
             return Err(TransportError::closed());

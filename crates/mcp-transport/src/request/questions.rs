@@ -1,0 +1,175 @@
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rmcp::{
+    ErrorData,
+    model::{ClientConfig, ClientResult, RequestId, ServerNotification, ServerRequest},
+    service::{NotificationContext, RequestContext, RoleClient, Service},
+};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// How many questions are remembered before their handler begins; what came with what is forgotten beyond.
+#[cfg(feature = "http")]
+const MOST: usize = 1024;
+
+/// What the server asks in the middle of our requests: the user, a model, the roots.
+///
+/// The host is asked only while an answer is of use: a question ends with its connection, and with the
+/// request that it came with where that is known (over HTTP it comes on the stream of a request). And
+/// while the host thinks, the server has a reason to be silent.
+#[derive(Default)]
+pub(crate) struct Questions(Mutex<Open>);
+
+#[derive(Default)]
+struct Open {
+    asked: HashMap<RequestId, Question>,
+    /// Those whose request was given up, until their answer has been withheld.
+    moot: HashSet<RequestId>,
+    /// When the last question of a request of ours ended, by the request's number; none: of any.
+    last: HashMap<Option<u64>, Instant>,
+    has_ended: bool,
+}
+
+#[derive(Default)]
+struct Question {
+    /// The request of ours that it came with, if that is known.
+    about: Option<u64>,
+    with_host: bool,
+    /// Its answer is of no use any more.
+    over: CancellationToken,
+}
+
+impl Questions {
+    /// This question came with the answer to this request of ours.
+    #[cfg(feature = "http")]
+    pub(crate) fn came_with(&self, id: &RequestId, request: u64) {
+        let mut open = self.open();
+        open.moot.remove(id);
+        if open.asked.len() < MOST {
+            open.asked.entry(id.clone()).or_default().about = Some(request);
+        }
+    }
+
+    /// This request of ours was given up: nobody wants to know what its questions are answered with.
+    pub(crate) fn give_up(&self, request: u64) {
+        let mut open = self.open();
+        open.last.remove(&Some(request));
+        let Open { asked, moot, .. } = &mut *open;
+        for (id, question) in asked.iter().filter(|(_, question)| question.about == Some(request)) {
+            question.over.cancel();
+            moot.insert(id.clone());
+        }
+    }
+
+    /// This request of ours was answered.
+    pub(crate) fn answered(&self, request: u64) {
+        let mut open = self.open();
+        open.last.remove(&Some(request));
+        open.asked.retain(|_, question| question.with_host || question.about != Some(request));
+    }
+
+    /// The connection has ended.
+    pub(crate) fn end(&self) {
+        let mut open = self.open();
+        open.has_ended = true;
+        open.asked.values().for_each(|question| question.over.cancel());
+    }
+
+    /// Until when the host was being asked something on behalf of this request, as far as can be told.
+    pub(crate) fn asked_until(&self, request: u64) -> Option<Instant> {
+        let open = self.open();
+        let concerns = |question: &Question| question.about.is_none_or(|about| about == request);
+        if open.asked.values().any(|question| question.with_host && concerns(question)) {
+            return Some(Instant::now());
+        }
+        open.last.get(&None).max(open.last.get(&Some(request))).copied()
+    }
+
+    /// Whether the answer to this question is to be withheld. It is asked once.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_moot(&self, id: &RequestId) -> bool {
+        self.open().moot.remove(id)
+    }
+
+    fn ask_host(&self, id: &RequestId) -> WithHost<'_> {
+        let mut open = self.open();
+        let has_ended = open.has_ended;
+        let question = open.asked.entry(id.clone()).or_default();
+        question.with_host = true;
+        if has_ended {
+            question.over.cancel();
+        }
+        WithHost { questions: self, id: id.clone(), over: question.over.clone() }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The host is being asked. Dropping this ends that.
+struct WithHost<'a> {
+    questions: &'a Questions,
+    id: RequestId,
+    over: CancellationToken,
+}
+
+impl Drop for WithHost<'_> {
+    fn drop(&mut self) {
+        let mut open = self.questions.open();
+        if let Some(question) = open.asked.remove(&self.id)
+            && !question.over.is_cancelled()
+        {
+            open.last.insert(question.about, Instant::now());
+        }
+    }
+}
+
+/// The host's handler, asked only while its answer is of use: what it does for a question that is over is
+/// dropped.
+pub(crate) struct Host<S> {
+    handler: S,
+    questions: Arc<Questions>,
+}
+
+impl<S> Host<S> {
+    pub(crate) fn new(handler: S, questions: Arc<Questions>) -> Self {
+        Self { handler, questions }
+    }
+}
+
+impl<S: Service<RoleClient>> Service<RoleClient> for Host<S> {
+    async fn handle_request(
+        &self,
+        request: ServerRequest,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ClientResult, ErrorData> {
+        if matches!(request, ServerRequest::PingRequest(_)) {
+            return self.handler.handle_request(request, context).await;
+        }
+        let asked = self.questions.ask_host(&context.id);
+        let taken_back = context.ct.clone();
+        tokio::select! {
+            biased;
+            () = asked.over.cancelled() => {}
+            () = taken_back.cancelled() => {}
+            answer = self.handler.handle_request(request, context) => return answer,
+        }
+        Err(ErrorData::internal_error("the question is over", None))
+    }
+
+    async fn handle_notification(
+        &self,
+        notification: ServerNotification,
+        context: NotificationContext<RoleClient>,
+    ) -> Result<(), ErrorData> {
+        self.handler.handle_notification(notification, context).await
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        self.handler.get_info()
+    }
+}
