@@ -23,18 +23,18 @@ use super::{
 };
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLE, after_long_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The time for each server to be reached and listed
+    /// The time for each server
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "60s")]
     timeout: Duration,
     /// What standard output carries
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, value_name = "text|json", hide_possible_values = true)]
     output: Format,
-    /// Show each tool's description and input schema, too
+    /// Show descriptions and input schemas, too
     #[arg(long)]
     schema: bool,
-    /// Tell the connections on standard error, twice for more
+    /// Tell the connections; twice for more
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(flatten, next_help_heading = "Safety")]
@@ -43,16 +43,19 @@ pub(crate) struct Options {
     server: ServerOptions,
 }
 
+const EXAMPLE: &str = "Example: mcp-tool list --server files";
+
 const EXAMPLES: &str = "\
 Without a server, every server of the configuration is listed.
 
-Exit codes: 0 all were listed, 2 usage or configuration, 3 a server could not be listed, 130 cancelled.
+Exit codes: 0 all were listed, 2 usage or configuration, 3 a server could not be
+listed, 130 cancelled.
 
 Examples:
   mcp-tool list
   mcp-tool list --server files --trust-server --trust-workspace
   mcp-tool list --schema --server files
-  mcp-tool list --output json -- npx -y @modelcontextprotocol/server-everything";
+  mcp-tool list --output json -- npx -y some-server";
 
 pub(crate) fn run(options: Options) -> Exit {
     let screen = Arc::new(Screen::stderr());
