@@ -51,8 +51,8 @@ fn mcp_tool() -> PathBuf {
     assert!(built.status.success(), "{built:?}");
     let messages = String::from_utf8(built.stdout).unwrap();
     let artifacts = messages.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let programs = artifacts.filter_map(|artifact| artifact["executable"].as_str().map(PathBuf::from));
-    programs.last().expect("the package has a program")
+    let mut programs = artifacts.filter_map(|artifact| artifact["executable"].as_str().map(PathBuf::from));
+    programs.next_back().expect("the package has a program")
 }
 
 fn counts(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
