@@ -1,5 +1,7 @@
 //! Shared parts of the end-to-end tests.
 
+pub mod hostile;
+
 /// Compiles and runs the code in the documents that are no crate's documentation.
 #[cfg(doctest)]
 mod documents {
@@ -13,6 +15,8 @@ mod documents {
     mod replay_safety {}
     #[doc = include_str!("../../docs/errors.md")]
     mod errors {}
+    #[doc = include_str!("../../docs/observability.md")]
+    mod observability {}
     #[doc = include_str!("../../docs/custom-transport.md")]
     mod custom_transport {}
     #[doc = include_str!("../../docs/mocking.md")]

@@ -44,15 +44,19 @@ impl Reconnect {
 
     /// The pauses before the further tries.
     pub(crate) fn pauses(self) -> impl Iterator<Item = Duration> {
-        (0..self.retries).map(move |tries| {
-            let longest = self.base.saturating_mul(2_u32.saturating_pow(tries)).min(self.cap);
-            longest / 2 + (longest / 2).mul_f64(random())
-        })
+        (0..self.retries).map(move |tries| pause(self.base, self.cap, tries, random()))
     }
 }
 
+/// The pause after this many others: twice the one before, up to a cap, and shortened by up to one half.
+/// `spread` is random, in `0.0..1.0`.
+pub(crate) fn pause(base: Duration, cap: Duration, others: u32, spread: f64) -> Duration {
+    let longest = base.saturating_mul(2_u32.saturating_pow(others)).min(cap);
+    longest / 2 + (longest / 2).mul_f64(spread)
+}
+
 /// A random number in `0.0..1.0`, good enough to spread clients: std seeds its hashers randomly.
-fn random() -> f64 {
+pub(crate) fn random() -> f64 {
     let bits = RandomState::new().build_hasher().finish();
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }

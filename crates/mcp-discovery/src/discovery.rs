@@ -19,7 +19,6 @@ use crate::{Catalog, DiscoveryError, Generation};
 ///
 /// A caller may assume that a catalog stays usable for as long as it is held (a call over a connection
 /// that has ended fails, proven unsent), and that all methods can be called concurrently.
-#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait Discovery: Send + Sync {
     /// The present catalog. Connects and lists when there is none or its connection has ended, and
@@ -43,9 +42,17 @@ pub trait Discovery: Send + Sync {
     async fn rebuild(&self, stale: Generation) -> Result<Arc<Catalog>, DiscoveryError>;
 
     /// Says that something is wrong with this generation, so that the next
-    /// [`catalog`](Self::catalog) lists again. Synchronous, idempotent, starts nothing, and ignored for
+    /// [`catalog`](Self::catalog) lists again. Synchronous, idempotent, waits for nothing, and ignored for
     /// any but the present generation.
     fn suspect(&self, generation: Generation);
+
+    /// Says that a call over this generation ended without an answer and without an error of its
+    /// connection: it timed out. Provided: nothing, since a slow tool is no fault of the connection. A
+    /// discovery that watches over its server overrides it and looks whether the server still answers.
+    /// Synchronous, idempotent, waits for nothing.
+    fn doubt(&self, generation: Generation) {
+        let _ = generation;
+    }
 }
 
 macro_rules! forward_discovery {
@@ -60,6 +67,9 @@ macro_rules! forward_discovery {
             }
             fn suspect(&self, generation: Generation) {
                 (**self).suspect(generation);
+            }
+            fn doubt(&self, generation: Generation) {
+                (**self).doubt(generation);
             }
         }
     };

@@ -31,8 +31,10 @@ pub enum DiscoveryErrorKind {
     TooSlow,
     /// The server's configuration changed while it was being reached, on every try.
     IdentityChanged,
-    /// The discovery was closed meanwhile, or code that it was given panicked.
+    /// The discovery was stopped or closed, or code that it was given panicked.
     Stopped,
+    /// The server was started too often, and is not started again yet.
+    Parked,
 }
 
 impl DiscoveryErrorKind {
@@ -47,6 +49,7 @@ impl DiscoveryErrorKind {
             Self::TooSlow => "listing_too_slow",
             Self::IdentityChanged => "identity_changed",
             Self::Stopped => "discovery_stopped",
+            Self::Parked => "server_parked",
         }
     }
 
@@ -60,6 +63,7 @@ impl DiscoveryErrorKind {
             Self::TooSlow => "the server's tools were not listed in time",
             Self::IdentityChanged => "the server's configuration changed while connecting",
             Self::Stopped => "the discovery was stopped",
+            Self::Parked => "the server was started too often",
         }
     }
 }

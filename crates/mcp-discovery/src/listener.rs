@@ -1,7 +1,10 @@
-use std::future::ready;
+use std::time::Duration;
 
 use mcp_transport::{Connector, Event, Events};
-use tokio::task::AbortHandle;
+use tokio::{
+    task::AbortHandle,
+    time::{Instant, sleep_until},
+};
 
 use crate::{ConnectionId, flight::Waiter, run::Runner};
 
@@ -24,11 +27,17 @@ impl Drop for Listener {
     }
 }
 
-/// Lists again when the server says that its tools changed. While one refresh runs, however many
-/// events come, one more follows. A connection that is lost on the way is left for the next caller.
+/// The shortest time from the beginning of one refresh to that of the next. A server that says so after
+/// each listing would else be listed as fast as it answers.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Lists again when the server says that its tools changed, and has had the time to settle. While one
+/// refresh runs, and a moment longer, one more follows for however many events come. A connection that is
+/// lost on the way is left for the next caller.
 async fn listen<C: Connector + 'static>(runner: Runner<C>, connection: ConnectionId, mut events: Events) {
     let mut refresh: Option<Waiter> = None;
-    let mut changed = false;
+    let mut changed: Option<Instant> = None;
+    let mut next = Instant::now();
     loop {
         tokio::select! {
             // Events first, so that a burst that is already here is one change.
@@ -39,7 +48,7 @@ async fn listen<C: Connector + 'static>(runner: Runner<C>, connection: Connectio
                     if !listens {
                         return;
                     }
-                    changed = true;
+                    changed = changed.or_else(|| Some(Instant::now()));
                 }
                 // What that means for the connection, its `is_closed` tells.
                 Event::Closed => return,
@@ -47,10 +56,18 @@ async fn listen<C: Connector + 'static>(runner: Runner<C>, connection: Connectio
             },
             // Whether it went well is for the next caller to see: the generation stays suspect if not.
             Some(_) = async { Some(refresh.as_mut()?.await) } => refresh = None,
-            () = ready(()), if changed && refresh.is_none() => {
-                changed = false;
+            () = settled(changed, runner.settle, next), if changed.is_some() && refresh.is_none() => {
+                changed = None;
+                next = Instant::now() + PAUSE;
                 refresh = runner.join_from(connection);
             }
         }
+    }
+}
+
+async fn settled(changed: Option<Instant>, settle: Duration, next: Instant) {
+    let until = changed.and_then(|changed| changed.checked_add(settle)).map(|settled| settled.max(next));
+    if let Some(until) = until.filter(|until| *until > Instant::now()) {
+        sleep_until(until).await;
     }
 }

@@ -5,7 +5,7 @@ use std::{
 
 use mcp_transport::RawTool;
 
-use crate::{CatalogTool, Quarantined, ToolName};
+use crate::{CatalogTool, Quarantined, ToolFilter, ToolName};
 
 /// Something about a listing that somebody should know, and that did not make it fail.
 #[non_exhaustive]
@@ -58,6 +58,20 @@ impl Listing {
                 false
             }
         }
+    }
+
+    /// Leaves out what the host does not want.
+    pub(crate) fn filtered(mut self, filter: &ToolFilter) -> Self {
+        if !filter.is_all() {
+            self.tools.retain(|tool| filter.allows(tool.name()));
+            self.index =
+                self.tools.iter().enumerate().map(|(at, tool)| (tool.tool_name().shared(), at)).collect();
+            let is_wanted = |name: &ToolName| filter.allows(name.as_str());
+            self.quarantined.retain(|tool| tool.name().is_none_or(is_wanted));
+            self.warnings
+                .retain(|warning| !matches!(warning, Warning::AmbiguousTool(name) if !is_wanted(name)));
+        }
+        self
     }
 
     pub(crate) fn warn(&mut self, warning: Warning) {

@@ -1,13 +1,20 @@
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use mcp_transport::{Connector, Fence};
 
 use crate::{
-    Catalog, Discovery, DiscoveryError, Generation, ListLimits, Reconnect,
+    Catalog, Discovery, DiscoveryError, Generation, ListLimits, Reconnect, ToolFilter,
+    flight::Waiter,
+    generations::Need,
+    oversight::{Nobody, Oversight},
     run::Runner,
     sleep::Sleep,
-    state::{Need, State},
+    state::State,
 };
 
 /// The discovery of one server: connects when needed, lists page by page, and keeps the catalog.
@@ -34,6 +41,9 @@ impl<C> PagingDiscovery<C> {
             connector: Arc::new(connector),
             limits: ListLimits::default(),
             reconnect: Reconnect::default(),
+            settle: Duration::ZERO,
+            filter: Arc::default(),
+            oversight: Arc::new(Nobody),
             state: Arc::downgrade(&state),
         };
         Self { runner, state, sleep: Sleep::new() }
@@ -51,6 +61,50 @@ impl<C> PagingDiscovery<C> {
     pub fn with_reconnect(mut self, reconnect: Reconnect) -> Self {
         self.runner.reconnect = reconnect;
         self
+    }
+
+    /// Which tools the host wants, from the next listing on; [`refresh`](Self::refresh) lists at once. It
+    /// holds for all clones. Default: all.
+    pub fn set_filter(&self, filter: ToolFilter) {
+        *self.runner.filter.lock().unwrap_or_else(PoisonError::into_inner) = filter;
+    }
+
+    /// Who watches, and how long changes of the tools are gathered. To be set before cloning.
+    pub(crate) fn overseen(mut self, oversight: Arc<dyn Oversight>, settle: Duration) -> Self {
+        self.runner.oversight = oversight;
+        self.runner.settle = settle;
+        self
+    }
+
+    pub(crate) fn present(&self) -> Option<Arc<Catalog>> {
+        self.state.present()
+    }
+
+    /// Ends every flight of now; those who wait get [`Stopped`](crate::DiscoveryErrorKind::Stopped).
+    pub(crate) fn stop_flights(&self) {
+        self.state.stop_flights();
+    }
+
+    /// Ends the connection of this catalog without waiting for a flight over it, and then waits for the
+    /// flights before this. The fence is known to whoever connects next. What is present already, if that
+    /// is another connection, is left alone.
+    pub(crate) async fn end(&self, catalog: &Catalog, ending: Ending) -> Fence {
+        let transport = catalog.transport();
+        let fence = match ending {
+            Ending::Retired => transport.retire().await,
+            Ending::Closed => transport.close().await,
+        };
+        let _turn = self.state.turn().await;
+        if self.state.present().is_some_and(|present| present.connection() == catalog.connection()) {
+            self.state.fenced(fence);
+        }
+        fence
+    }
+
+    /// Waits for the flights before this, and says what is known of the latest connection, if it has ended.
+    pub(crate) async fn settled(&self) -> Option<Fence> {
+        let _turn = self.state.turn().await;
+        self.state.fence()
     }
 
     /// Closes the connection, and says what is known of the old side. Who waits for a catalog gets
@@ -77,6 +131,20 @@ impl<C: Connector + 'static> PagingDiscovery<C> {
     pub async fn refresh(&self) -> Result<Arc<Catalog>, DiscoveryError> {
         self.runner.join(&self.state, Need::FreshListing).await
     }
+
+    /// Sees to it that there is a catalog, by one start at most.
+    pub(crate) fn recover(&self) -> Waiter {
+        self.runner.join(&self.state, Need::Recovery)
+    }
+}
+
+/// How a connection is ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ending {
+    /// Calls in flight on it may go on, where the transport lets them.
+    Retired,
+    /// They end with it.
+    Closed,
 }
 
 #[async_trait]

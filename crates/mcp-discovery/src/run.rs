@@ -1,14 +1,19 @@
-use std::sync::{Arc, Weak};
+use std::{
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
 
 use mcp_transport::{CancellationToken, Connector, ErrorClass, ErrorKind, Transport, TransportError};
 use tokio::time::sleep;
 use tracing::debug;
 
 use crate::{
-    Catalog, ConnectionId, DiscoveryError, DiscoveryErrorKind, ListLimits, Reconnect,
+    Catalog, ConnectionId, DiscoveryError, DiscoveryErrorKind, ListLimits, Reconnect, ToolFilter,
     flight::{Outcome, Waiter},
+    generations::{FlightId, Need},
     listener::Listener,
-    state::{FlightId, Need, State},
+    oversight::{Landing, Oversight},
+    state::State,
     walk::walk,
 };
 
@@ -17,12 +22,22 @@ pub(crate) struct Runner<C> {
     pub(crate) connector: Arc<C>,
     pub(crate) limits: ListLimits,
     pub(crate) reconnect: Reconnect,
+    /// How long changes of the tools are gathered before they are listed.
+    pub(crate) settle: Duration,
+    pub(crate) filter: Arc<Mutex<ToolFilter>>,
+    pub(crate) oversight: Arc<dyn Oversight>,
     pub(crate) state: Weak<State>,
 }
 
 impl<C> Clone for Runner<C> {
     fn clone(&self) -> Self {
-        Self { connector: Arc::clone(&self.connector), state: Weak::clone(&self.state), ..*self }
+        Self {
+            connector: Arc::clone(&self.connector),
+            filter: Arc::clone(&self.filter),
+            oversight: Arc::clone(&self.oversight),
+            state: Weak::clone(&self.state),
+            ..*self
+        }
     }
 }
 
@@ -88,19 +103,28 @@ impl<C: Connector + 'static> Runner<C> {
             return Err(lost);
         }
         if let Some(present) = present {
+            self.oversight.lost(present.connection());
             let fence = present.transport().retire().await;
             self.state()?.fenced(fence);
         }
         let mut pauses = self.reconnect.pauses();
+        let mut landing = None;
         loop {
+            self.oversight.permit()?;
+            landing.get_or_insert_with(|| Landing(&*self.oversight));
             let failed = match self.connect(flight, made).await {
                 Ok(catalog) => return Ok(catalog),
                 Err(failed) => failed,
             };
+            self.oversight.failed(&failed.error);
             let pause = if failed.worth_another { pauses.next() } else { None };
-            let Some(pause) = pause else { return Err(failed.error) };
-            // Somebody asked, or there would have been no first try.
-            self.state()?.board_again(flight);
+            let Some(pause) = pause.filter(|_| self.oversight.permits_another()) else {
+                return Err(failed.error);
+            };
+            // One try is made unasked where the server is to be brought back, and no more.
+            if !self.state()?.board_again(flight) {
+                return Err(failed.error);
+            }
             close(made).await;
             debug!(code = failed.error.kind().code(), ?pause, "the server was not reached; trying again");
             sleep(pause).await;
@@ -118,9 +142,10 @@ impl<C: Connector + 'static> Runner<C> {
         let catalog = Catalog::on(Arc::clone(transport), generation)
             .with_connection(present.connection())
             .with_identity(present.identity().clone())
-            .with_listing(listing);
+            .with_listing(listing.filtered(&self.filter()));
         let catalog = Arc::new(catalog);
         self.state()?.relisted(Arc::clone(&catalog));
+        self.oversight.listed(&catalog);
         tell(&catalog);
         Ok(catalog)
     }
@@ -137,6 +162,7 @@ impl<C: Connector + 'static> Runner<C> {
                 && !matches!(error.kind(), ErrorKind::CommandNotFound | ErrorKind::Tls),
             error: DiscoveryError::connect(error),
         })?;
+        let transport = self.oversight.made(transport);
         *made = Some(Arc::clone(&transport));
         // Whichever of the two the connection was made for: trust in the other must not reach it.
         if self.connector.identity() != identity {
@@ -155,15 +181,21 @@ impl<C: Connector + 'static> Runner<C> {
         let mut catalog = Catalog::on(transport, generation)
             .with_connection(connection)
             .with_identity(identity)
-            .with_listing(listing);
+            .with_listing(listing.filtered(&self.filter()));
         if let Some(fence) = fence {
             catalog = catalog.with_predecessor_fence(fence);
         }
         let catalog = Arc::new(catalog);
         state.connected(Arc::clone(&catalog), || Listener::start(self.clone(), connection, events));
+        self.oversight.listed(&catalog);
         *made = None;
         tell(&catalog);
         Ok(catalog)
+    }
+
+    /// Read at the end of each listing, so that one that is changed meanwhile holds for it.
+    fn filter(&self) -> ToolFilter {
+        self.filter.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn state(&self) -> Result<Arc<State>, DiscoveryError> {

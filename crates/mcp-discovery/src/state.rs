@@ -9,6 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::{
     Catalog, ConnectionId, Generation,
     flight::{Waiter, WeakWaiter},
+    generations::{FlightId, Generations, Joined, Need, Present},
     listener::Listener,
 };
 
@@ -21,49 +22,18 @@ pub(crate) struct State {
     turn: Arc<Semaphore>,
 }
 
+/// The numbers decide; beside them stands what they are the numbers of.
 #[derive(Default)]
 struct Live {
+    generations: Generations,
     /// The present catalog; its connection may have ended.
-    present: Option<Arc<Catalog>>,
-    /// Listings up to this one are not to be relied upon.
-    suspect: Option<Generation>,
-    /// The latest number given to a listing. Given when its first request leaves.
-    generation: Option<Generation>,
-    /// The latest number given to a connection.
-    connection: Option<ConnectionId>,
-    /// What closing that connection told. Of no interest while it is present.
-    fence: Option<Fence>,
-    /// The flights that are not over, the newest last: one has its turn, others wait for theirs.
-    flights: Vec<Flying>,
-    /// How many flights there were.
-    started: u64,
+    catalog: Option<Arc<Catalog>>,
+    /// The waiters of the flights that are not over.
+    waiters: Vec<(FlightId, WeakWaiter)>,
     /// Listens to the present connection.
-    listener: Option<(ConnectionId, Listener)>,
+    listener: Option<Listener>,
     /// Stops the flights of now.
     stop: CancellationToken,
-}
-
-struct Flying {
-    id: FlightId,
-    waiter: WeakWaiter,
-    /// The first request of its listing has left.
-    departed: bool,
-    /// Somebody asked for what it will bring; otherwise only an event called for it.
-    asked: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FlightId(u64);
-
-/// Why somebody joins a flight, which decides whether one that is under way will do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// A catalog: any flight will do.
-    Catalog,
-    /// A listing that has not left yet.
-    FreshListing,
-    /// The same, unasked: not worth a new connection.
-    Event,
 }
 
 impl State {
@@ -78,31 +48,23 @@ impl State {
     }
 
     pub(crate) fn present(&self) -> Option<Arc<Catalog>> {
-        self.live().present.clone()
+        self.live().catalog.clone()
     }
 
     /// The present catalog, unless it is suspect.
     pub(crate) fn unsuspected(&self) -> Option<Arc<Catalog>> {
         let live = self.live();
-        live.present.clone().filter(|present| Some(present.generation()) > live.suspect)
+        live.catalog.clone().filter(|_| live.generations.is_unsuspected())
     }
 
     pub(crate) fn suspect(&self, generation: Generation) {
-        let mut live = self.live();
-        if live.present.as_ref().is_some_and(|present| present.generation() == generation) {
-            live.suspect = live.suspect.max(Some(generation));
-        }
+        self.live().generations.suspect(generation);
     }
 
     /// Marks everything suspect that was listed over this connection, what is being listed included.
     /// False when the connection is no longer listened to.
     pub(crate) fn tools_changed(&self, connection: ConnectionId) -> bool {
-        let mut live = self.live();
-        let listens = live.listens_to(connection);
-        if listens {
-            live.suspect = live.generation;
-        }
-        listens
+        self.live().generations.tools_changed(connection)
     }
 
     /// Joins a flight, or starts one.
@@ -122,48 +84,43 @@ impl State {
         start: impl FnOnce(FlightId, CancellationToken) -> Waiter,
     ) -> Option<Waiter> {
         let mut live = self.live();
-        live.listens_to(connection).then(|| live.join(Need::Event, start))
+        live.generations.listens_to(connection).then(|| live.join(Need::Event, start))
     }
 
     /// The first request of a listing is about to leave: numbers the listing.
     pub(crate) fn depart(&self, flight: FlightId) -> Generation {
-        let mut live = self.live();
-        if let Some(flying) = live.flying(flight) {
-            flying.departed = true;
-        }
-        let generation = live.generation.map_or(Generation::FIRST, Generation::next);
-        live.generation = Some(generation);
-        generation
+        self.live().generations.depart(flight)
     }
 
     /// The listing of this flight is lost; it may begin another, and be joined until that leaves. False
     /// when nobody asked for one: then it is over.
     pub(crate) fn board_again(&self, flight: FlightId) -> bool {
         let mut live = self.live();
-        let asked = live.flying(flight).is_some_and(|flying| {
-            flying.departed = false;
-            flying.asked
-        });
-        if !asked {
-            live.land(flight);
+        let goes_on = live.generations.board_again(flight);
+        if !goes_on {
+            live.forget(flight);
         }
-        asked
+        goes_on
     }
 
     /// The flight is over: who comes now needs another.
     pub(crate) fn land(&self, flight: FlightId) {
-        self.live().land(flight);
+        let mut live = self.live();
+        live.generations.land(flight);
+        live.forget(flight);
     }
 
     /// The number of the next connection, and what is known of the one before it.
     pub(crate) fn next_connection(&self) -> (ConnectionId, Option<Fence>) {
-        let live = self.live();
-        (live.connection.map_or(ConnectionId::FIRST, ConnectionId::next), live.fence)
+        self.live().generations.next_connection()
     }
 
     /// A new listing over the present connection.
     pub(crate) fn relisted(&self, catalog: Arc<Catalog>) {
-        let before = self.live().present.replace(catalog);
+        let mut live = self.live();
+        live.generations.relisted(listing(&catalog));
+        let before = live.catalog.replace(catalog);
+        drop(live);
         drop(before);
     }
 
@@ -171,32 +128,31 @@ impl State {
     /// it never finds itself unknown.
     pub(crate) fn connected(&self, catalog: Arc<Catalog>, listen: impl FnOnce() -> Listener) {
         let mut live = self.live();
-        let connection = catalog.connection();
-        let before = live.present.replace(catalog);
-        let listener = live.listener.replace((connection, listen()));
-        live.connection = Some(connection);
+        live.generations.connected(listing(&catalog));
+        let before = (live.catalog.replace(catalog), live.listener.replace(listen()));
         drop(live);
-        drop((before, listener));
+        drop(before);
     }
 
     /// The present connection was closed.
     pub(crate) fn fenced(&self, fence: Fence) {
         let mut live = self.live();
-        let before = (live.present.take(), live.listener.take());
-        live.fence = Some(fence);
+        live.generations.fenced(fence);
+        let before = (live.catalog.take(), live.listener.take());
         drop(live);
         drop(before);
     }
 
     /// What is known of the latest connection, when it was closed and there is no other.
     pub(crate) fn fence(&self) -> Option<Fence> {
-        self.live().fence
+        self.live().generations.fence()
     }
 
     /// Ends every flight of now, and lets no event of the present connection start another.
     pub(crate) fn stop_flights(&self) {
         let mut live = self.live();
-        let before = (live.listener.take(), mem::take(&mut live.flights));
+        live.generations.stop();
+        let before = (live.listener.take(), mem::take(&mut live.waiters));
         let stop = mem::take(&mut live.stop);
         drop(live);
         drop(before);
@@ -210,46 +166,41 @@ impl State {
 
 impl Live {
     fn join(&mut self, need: Need, start: impl FnOnce(FlightId, CancellationToken) -> Waiter) -> Waiter {
-        let asked = need != Need::Event;
-        if let Some(newest) = self.flights.last_mut()
-            && (need == Need::Catalog || !newest.departed)
-            && let Some(waiter) = newest.waiter.upgrade()
-        {
-            newest.asked |= asked;
-            return waiter;
+        // Who is found waiting is held until it is decided, so that none leaves meanwhile.
+        let waiting: Vec<(FlightId, Waiter)> = self.waiters.iter().filter_map(waiting).collect();
+        let on = |flight| waiting.iter().find(|(waited_for, _)| *waited_for == flight);
+        match self.generations.join(need, |flight| on(flight).is_some()) {
+            Joined::Shared(flight) => on(flight).expect("it was found above").1.clone(),
+            Joined::New(flight) => {
+                let waiter = start(flight, self.stop.child_token());
+                self.waiters.retain(|(flight, _)| on(*flight).is_some());
+                self.waiters.extend(waiter.downgrade().map(|waiter| (flight, waiter)));
+                waiter
+            }
         }
-        self.started += 1;
-        let id = FlightId(self.started);
-        let waiter = start(id, self.stop.child_token());
-        // One that nobody waits for is stopping, or it panicked.
-        self.flights.retain(|flying| flying.waiter.upgrade().is_some());
-        if let Some(waiter) = waiter.downgrade() {
-            self.flights.push(Flying { id, waiter, departed: false, asked });
-        }
-        waiter
     }
 
-    fn flying(&mut self, flight: FlightId) -> Option<&mut Flying> {
-        self.flights.iter_mut().find(|flying| flying.id == flight)
+    fn forget(&mut self, flight: FlightId) {
+        self.waiters.retain(|(waited_for, _)| *waited_for != flight);
     }
+}
 
-    fn land(&mut self, flight: FlightId) {
-        self.flights.retain(|flying| flying.id != flight);
-    }
+fn waiting((flight, waiter): &(FlightId, WeakWaiter)) -> Option<(FlightId, Waiter)> {
+    Some((*flight, waiter.upgrade()?))
+}
 
-    fn listens_to(&self, connection: ConnectionId) -> bool {
-        self.listener.as_ref().is_some_and(|(listened, _)| *listened == connection)
-    }
+fn listing(catalog: &Catalog) -> Present {
+    Present { generation: catalog.generation(), connection: catalog.connection() }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
+    use std::{future::pending, time::Duration};
 
     use mcp_transport::{Events, ScriptedTransport, connector_fn};
 
     use super::*;
-    use crate::{ListLimits, Reconnect, run::Runner};
+    use crate::{ListLimits, Reconnect, oversight::Nobody, run::Runner};
 
     /// A state whose present catalog came over this connection, and its listener.
     fn connected(connection: ConnectionId) -> Arc<State> {
@@ -258,6 +209,9 @@ mod tests {
             connector: Arc::new(connector_fn(pending)),
             limits: ListLimits::default(),
             reconnect: Reconnect::default(),
+            filter: Arc::default(),
+            settle: Duration::ZERO,
+            oversight: Arc::new(Nobody),
             state: Arc::downgrade(&state),
         };
         let catalog = Catalog::new(Generation::FIRST, ScriptedTransport::new()).with_connection(connection);

@@ -137,7 +137,7 @@ impl CatalogTool {
         })
     }
 
-    fn fields(&self) -> Map<String, Value> {
+    pub(crate) fn fields(&self) -> Map<String, Value> {
         serde_json::from_str(self.json()).expect("the text was found readable when it was taken")
     }
 }

@@ -1,6 +1,12 @@
 //! What the compiler has to keep true for everybody who builds on the trait.
 
-use std::{error::Error, sync::Arc};
+use std::{
+    error::Error,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use mcp_discovery::{
     Catalog, CatalogTool, ConnectionId, Discovery, DiscoveryError, DiscoveryErrorKind, Generation,
@@ -8,8 +14,8 @@ use mcp_discovery::{
 };
 use mcp_transport::{ErrorKind, ScriptedTransport, TransportError};
 
-/// A discovery with one fixed catalog.
-struct Fixed(Arc<Catalog>);
+/// A discovery with one fixed catalog, which counts how often it is doubted.
+struct Fixed(Arc<Catalog>, Arc<AtomicUsize>);
 
 #[async_trait::async_trait]
 impl Discovery for Fixed {
@@ -20,10 +26,13 @@ impl Discovery for Fixed {
         Err(DiscoveryErrorKind::Stopped.into())
     }
     fn suspect(&self, _: Generation) {}
+    fn doubt(&self, _: Generation) {
+        self.1.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 fn fixed() -> Fixed {
-    Fixed(Arc::new(Catalog::new(Generation::FIRST, ScriptedTransport::new())))
+    Fixed(Arc::new(Catalog::new(Generation::FIRST, ScriptedTransport::new())), Arc::default())
 }
 
 #[tokio::test]
@@ -31,11 +40,15 @@ async fn the_trait_is_dyn_compatible_and_forwards_through_pointers() {
     fn generic(discovery: impl Discovery + 'static) -> Arc<dyn Discovery> {
         Arc::new(discovery)
     }
-    let boxed: Box<dyn Discovery> = Box::new(fixed());
+    let fixed = fixed();
+    let doubts = Arc::clone(&fixed.1);
+    let boxed: Box<dyn Discovery> = Box::new(fixed);
     let discovery = generic(Arc::new(boxed));
     assert!(discovery.catalog().await.unwrap().is_empty());
     assert_eq!(discovery.rebuild(Generation::FIRST).await.unwrap_err().kind(), DiscoveryErrorKind::Stopped);
     discovery.suspect(Generation::FIRST);
+    discovery.doubt(Generation::FIRST);
+    assert_eq!(doubts.load(Ordering::Relaxed), 1);
 }
 
 #[test]
@@ -68,6 +81,7 @@ fn codes_are_unique_and_stable() {
         (Kind::TooSlow.code(), "listing_too_slow"),
         (Kind::IdentityChanged.code(), "identity_changed"),
         (Kind::Stopped.code(), "discovery_stopped"),
+        (Kind::Parked.code(), "server_parked"),
         (Reason::NotAnObject.code(), "tool_not_an_object"),
         (Reason::NameMissing.code(), "tool_name_missing"),
         (Reason::NameNotAString.code(), "tool_name_not_a_string"),

@@ -22,6 +22,7 @@ mod server;
 mod session;
 mod trust;
 mod unavailable;
+mod watch;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -54,6 +55,10 @@ enum Command {
     List(Box<list::Options>),
     /// Calls one tool, and says what is known when there is no answer
     Call(Box<call::Options>),
+    /// Keeps the configured servers running and tells their status
+    ///
+    /// As it changes, until Ctrl-C.
+    Watch(Box<watch::Options>),
     /// Says of each tool whether a lost call would be recovered
     ///
     /// And, where it would not, why, and what its author would have to declare.
@@ -95,6 +100,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Demo => demo::run().into(),
         Command::List(options) => list::run(*options).into(),
         Command::Call(options) => call::run(*options).into(),
+        Command::Watch(options) => watch::run(*options).into(),
         Command::Audit(options) => audit::run(*options).into(),
         Command::Explain(options) => explain::run(*options).into(),
         Command::Trust(options) => trust::run(options).into(),
@@ -163,7 +169,7 @@ mod tests {
 
     #[test]
     fn every_command_line_in_the_help_parses() {
-        for command in [Arguments::command(), call(), list(), audit(), explain(), trust()] {
+        for command in [Arguments::command(), call(), list(), of("watch"), audit(), explain(), trust()] {
             assert_parses(&command.clone().term_width(80).render_long_help().to_string(), 2);
         }
     }
@@ -205,8 +211,8 @@ mod tests {
         const AUDIT: &str = include_str!("../../../docs/audit.md");
         let rows = |document: &'static str| document.lines().filter(|line| line.starts_with("| `-"));
         let mut checked = 0;
-        let commands =
-            [(call(), [CLI, ""]), (list(), [CLI, ""]), (audit(), [AUDIT, CLI]), (explain(), [CLI, ""])];
+        let of_cli = ["call", "list", "watch", "explain"].map(|name| (of(name), [CLI, ""]));
+        let commands = of_cli.into_iter().chain([(audit(), [AUDIT, CLI])]);
         for (command, documents) in commands {
             for argument in command.get_arguments() {
                 let Some(long) = argument.get_long().filter(|long| *long != "help") else { continue };

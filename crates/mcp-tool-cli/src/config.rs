@@ -29,7 +29,8 @@ use self::json::{Position, members, wrong_syntax};
 
 pub use entry::{Entry, EntryError};
 pub use files::{Files, Found};
-pub use settings::{Reach, Settings, ToolFilter};
+pub use mcp_tool::ToolFilter;
+pub use settings::{Reach, Settings};
 
 /// The servers of one file. An entry that is of no use leaves the others usable.
 ///

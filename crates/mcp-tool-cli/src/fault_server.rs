@@ -21,10 +21,11 @@ mod scenario;
 mod start;
 mod stdio;
 mod step;
+mod task;
 mod tools;
 
 pub use event::{Cancellation, Event, Execution, Exit, Listing, Receipt};
-pub use fault::{Ask, Fault, Stray, When};
+pub use fault::{Ask, Fault, Kept, Stray, When};
 pub use http::{Certificate, Http, HttpFault, Moment, Reply, Response, Resumed, Sessions, Standalone, Tls};
 pub use ledger::{Ledger, Record};
 pub use paging::{Cursors, PageFault};

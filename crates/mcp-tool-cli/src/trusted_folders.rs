@@ -4,23 +4,24 @@
 //! under double trust, and its `.mcp.json` is read. The file is JSON, `{"folders": ["/home/me/work"]}`,
 //! with canonical paths. A file that cannot be read or understood trusts nothing.
 
+mod own_file;
+
 use std::{
-    env, fs,
-    fs::{DirBuilder, File},
-    io::{self, Write},
-    os::unix::fs::DirBuilderExt,
+    env, fs, io,
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 /// The user's directory for this command: `mcp-tool` in `$XDG_CONFIG_HOME`, or in `~/.config` where that
-/// is not set or no absolute path. None when there is no `HOME` either.
+/// is not set or no absolute path (on Windows in `%APPDATA%`). None when there is no such place either.
 pub fn user_directory() -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
-    Some(config.join("mcp-tool"))
+    let usual = || match cfg!(windows) {
+        true => absolute("APPDATA"),
+        false => Some(absolute("HOME")?.join(".config")),
+    };
+    Some(absolute("XDG_CONFIG_HOME").or_else(usual)?.join("mcp-tool"))
 }
 
 /// The folders in one file. Nothing is kept: each question reads the file, so that what another process
@@ -55,6 +56,16 @@ pub enum TrustError {
         file: PathBuf,
         /// Why.
         error: io::Error,
+    },
+    /// Somebody else could have written it.
+    #[error(
+        "{}: others than you can change this file, or put another in its place; no folder is trusted. \
+         Look at what it says, then make it and its folder yours alone (chmod o-w, chown)",
+        file.display()
+    )]
+    Exposed {
+        /// The file.
+        file: PathBuf,
     },
     /// It is not what this command writes.
     #[error("{}: this is no list of trusted folders; none is trusted. Correct or remove it", file.display())]
@@ -119,7 +130,12 @@ impl TrustedFolders {
     /// When the file cannot be read. One that does not exist is an empty one.
     pub fn list(&self) -> Result<Vec<PathBuf>, TrustError> {
         let Some(file) = &self.file else { return Ok(Vec::new()) };
-        let text = match fs::read(file) {
+        let text = match own_file::others_can_change(file) {
+            Ok(true) => return Err(TrustError::Exposed { file: file.clone() }),
+            Ok(false) => fs::read(file),
+            Err(error) => Err(error),
+        };
+        let text = match text {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(TrustError::Unreadable { file: file.clone(), error }),
@@ -171,29 +187,18 @@ impl TrustedFolders {
         let file = self.file.as_ref().ok_or(TrustError::NoPlace)?;
         let unwritable = |error| TrustError::Unwritable { file: file.clone(), error };
         let directory = file.parent().ok_or(TrustError::NoPlace)?;
-        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(unwritable)?;
-        // Not the file itself, which is replaced; the lock ends with the handle.
-        let lock = File::create(file.with_extension("lock")).map_err(unwritable)?;
-        flock(&lock, FlockOperation::LockExclusive).map_err(|error| unwritable(error.into()))?;
+        own_file::make_folder(directory).map_err(unwritable)?;
+        let _lock = own_file::lock(file).map_err(unwritable)?;
         let before = self.list()?;
         let mut folders = before.clone();
         let changed = change(&mut folders);
         if folders != before {
-            write(directory, file, folders).map_err(unwritable)?;
+            let text = serde_json::to_string_pretty(&Content { folders })
+                .map_err(|error| unwritable(error.into()))?;
+            own_file::replace(file, &(text + "\n")).map_err(unwritable)?;
         }
         Ok(changed)
     }
-}
-
-/// Readers see the old file or the new one. Only the user may read it.
-fn write(directory: &Path, file: &Path, folders: Vec<PathBuf>) -> io::Result<()> {
-    let mut text = serde_json::to_vec_pretty(&Content { folders })?;
-    text.push(b'\n');
-    let mut new = tempfile::NamedTempFile::new_in(directory)?;
-    new.write_all(&text)?;
-    new.as_file().sync_all()?;
-    new.persist(file)?;
-    Ok(())
 }
 
 fn canonical(folder: &Path) -> Result<PathBuf, TrustError> {
@@ -202,7 +207,7 @@ fn canonical(folder: &Path) -> Result<PathBuf, TrustError> {
     if canonical.is_dir() { Ok(canonical) } else { Err(no_folder(io::ErrorKind::NotADirectory.into())) }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::{
         os::unix::fs::{PermissionsExt, symlink},
@@ -291,6 +296,23 @@ mod tests {
         fs::create_dir(&file).unwrap();
         assert!(matches!(place.folders.list(), Err(TrustError::Unreadable { .. })));
         assert!(!place.folders.is_trusted(&a));
+    }
+
+    #[test]
+    fn a_file_that_others_can_change_trusts_nothing_and_is_left_as_it_is() {
+        let place = Place::new();
+        let a = place.root.join("a");
+        place.folders.add(&a).unwrap();
+        let file = place.folders.file.clone().unwrap();
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        for (path, open, own) in [(file.as_path(), 0o602, 0o600), (file.parent().unwrap(), 0o703, 0o700)] {
+            set(path, open);
+            assert!(matches!(place.folders.list(), Err(TrustError::Exposed { .. })));
+            assert!(!place.folders.is_trusted(&a));
+            assert!(place.folders.add(&place.root.join("c")).is_err() && place.folders.remove(&a).is_err());
+            set(path, own);
+            assert_eq!(place.folders.list().unwrap(), std::slice::from_ref(&a));
+        }
     }
 
     #[test]

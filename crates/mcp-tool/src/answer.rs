@@ -1,5 +1,7 @@
 use mcp_transport::CallReply;
 
+use crate::TaskHandle;
+
 /// The server's answer, and what it took to get it.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
@@ -15,4 +17,7 @@ pub struct Answer {
     pub unsent: u32,
     /// Whether an earlier attempt may have run. If so, "already exists" may be that attempt's doing.
     pub earlier_unknown: bool,
+    /// The task that the server made of the call, or whose questions these are: what comes of the call is to
+    /// be had from it.
+    pub task: Option<TaskHandle>,
 }

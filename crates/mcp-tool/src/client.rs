@@ -1,10 +1,13 @@
 use std::{fmt, sync::Arc};
 
 use mcp_discovery::{Catalog, Discovery, DiscoveryError, PagingDiscovery};
-use mcp_transport::{Connector, ToolCall};
+use mcp_transport::{Connector, ServerIdentity, ToolCall};
 use replay_policy::{ConservativePolicy, ReplayPolicy, Trust};
 
-use crate::{Answer, Observer, ToolError, ToolHandle, TrustSource, driver};
+use crate::{
+    Answer, Observer, RetryBudget, TaskHandle, ToolError, ToolHandle, TrustSource, driver,
+    retry_budget::Bucket, task::MadeBy,
+};
 
 /// Calls the tools of one server. Cheap to clone; clones share the connection.
 ///
@@ -32,6 +35,7 @@ pub(crate) struct Shared {
     pub(crate) policy: Arc<dyn ReplayPolicy>,
     pub(crate) trust: Arc<dyn TrustSource>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) retry_budget: Bucket,
 }
 
 impl Client {
@@ -50,6 +54,7 @@ impl Client {
             policy: Arc::new(ConservativePolicy::default()),
             trust: Arc::new(Trust::NONE),
             observer: None,
+            retry_budget: Bucket::new(RetryBudget::default()),
         })
     }
 
@@ -71,8 +76,11 @@ impl Client {
     ///
     /// When the server cannot be reached or does not list its tools.
     pub async fn tools(&self) -> Result<Vec<ToolHandle>, DiscoveryError> {
-        let catalog = self.catalog().await?;
-        Ok(catalog.tools().iter().map(|tool| ToolHandle::new(self.0.clone(), tool.clone())).collect())
+        Ok(self.handles(&*self.catalog().await?))
+    }
+
+    pub(crate) fn handles(&self, catalog: &Catalog) -> Vec<ToolHandle> {
+        catalog.tools().iter().map(|tool| ToolHandle::new(self.0.clone(), tool.clone())).collect()
     }
 
     /// The tool of exactly this name, or none.
@@ -92,6 +100,17 @@ impl Client {
     /// When the server cannot be reached or does not list its tools.
     pub async fn catalog(&self) -> Result<Arc<Catalog>, DiscoveryError> {
         self.0.discovery.catalog().await
+    }
+
+    /// A task that was made of a call of this tool earlier, maybe by an earlier process of the host: its id
+    /// and its server's identity were kept. Asks nothing yet.
+    pub fn task(
+        &self,
+        server: ServerIdentity,
+        tool: impl Into<Arc<str>>,
+        id: impl Into<Arc<str>>,
+    ) -> TaskHandle {
+        TaskHandle::known(&self.0, server, tool.into(), id.into(), MadeBy::default())
     }
 
     /// The host's name for the server.
@@ -120,6 +139,12 @@ impl ClientBuilder {
     /// Whether the server and the workspace are trusted, read live. Default: neither is.
     pub fn trust(mut self, trust: impl TrustSource + 'static) -> Self {
         self.0.trust = Arc::new(trust);
+        self
+    }
+
+    /// How many replays the server gets over all invocations. Default: [`RetryBudget::default`].
+    pub fn retry_budget(mut self, budget: RetryBudget) -> Self {
+        self.0.retry_budget = Bucket::new(budget);
         self
     }
 

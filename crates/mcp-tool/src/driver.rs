@@ -12,15 +12,16 @@ use mcp_discovery::{Catalog, CatalogTool, DiscoveryError, ToolName};
 use mcp_transport::{
     CallReply, ErrorClass, ErrorKind, Guard, ServerIdentity, ToolCall, TransportError, Withdrawn,
 };
-use replay_policy::{Decision, FailedAttempt, Trust};
+use replay_policy::{Checkpoint, Decision, Delivery, FailedAttempt, Trust};
 use tokio::time::sleep_until;
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
-    Answer, Happening, InvocationInfo, Outcome, Reason, ToolError, bridge,
+    Answer, Happening, InvocationInfo, Outcome, Reason, TaskHandle, ToolError, bridge,
     client::Shared,
     error::Ending,
     machine::{Action, AttemptKind, Consultation, Event, Invocation, Verdict},
+    task::MadeBy,
 };
 
 /// How much longer than its bounds a transport may take to return, before its call is dropped.
@@ -28,7 +29,7 @@ const BACKSTOP: Duration = Duration::from_secs(1);
 
 /// One invocation under way. However its future ends, the ending is told.
 struct Driver<'a> {
-    shared: &'a Shared,
+    shared: &'a Arc<Shared>,
     call: ToolCall,
     id: u64,
     machine: Invocation,
@@ -47,7 +48,7 @@ struct Driver<'a> {
 
 /// Runs one invocation from its beginning to its answer or its error.
 pub(crate) async fn invoke(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     call: ToolCall,
     held: Option<CatalogTool>,
 ) -> Result<Answer, ToolError> {
@@ -121,6 +122,12 @@ impl Driver<'_> {
             Waited::DeadlinePassed => return Event::DeadlinePassed,
         };
         self.span.record("generation", catalog.generation().get());
+        self.tell(&Happening::Listed {
+            generation: catalog.generation(),
+            connection: catalog.connection(),
+            tools: catalog.len(),
+            quarantined: catalog.quarantined().len(),
+        });
         let (identity, _) = self.began.get_or_insert_with(|| {
             let identity = catalog.identity().clone();
             let trust = self.shared.trust.trust(&self.shared.name, &identity);
@@ -138,6 +145,10 @@ impl Driver<'_> {
     /// Asks the policy. Synchronous: between this reading of trust and the hand-over of a replay to the
     /// transport there is no await.
     fn consult(&mut self, facts: Consultation) -> Event {
+        if self.call.is_continuation() && facts.delivery != Delivery::Unsent {
+            self.span.record("decision", Reason::Continuation.code());
+            return Event::Continuation;
+        }
         let trust_now = self.trust_now();
         self.decided_under = trust_now;
         let trust_then = self.began.as_ref().map_or(Trust::NONE, |(_, trust)| *trust);
@@ -160,7 +171,21 @@ impl Driver<'_> {
         self.span.record("decision", code);
         tracing::debug!(checkpoint = ?facts.checkpoint, delivery = ?facts.delivery, decision = code, "decided");
         self.tell(&Happening::Decided { checkpoint: facts.checkpoint, decision });
-        Event::Decided(decision)
+        match decision {
+            Decision::Replay if !self.is_within_budget(&facts) => Event::OverBudget,
+            decision => Event::Decided(decision),
+        }
+    }
+
+    /// The first replay of an invocation is its own; what did not leave is not replayed.
+    fn is_within_budget(&self, facts: &Consultation) -> bool {
+        let bucket = &self.shared.retry_budget;
+        facts.delivery == Delivery::Unsent
+            || facts.replays == 0
+            || match facts.checkpoint {
+                Checkpoint::BeforeReconnect => bucket.has_one(),
+                Checkpoint::BeforeReplay => bucket.take(),
+            }
     }
 
     async fn attempt(&mut self, kind: AttemptKind) -> Event {
@@ -189,6 +214,8 @@ impl Driver<'_> {
         let failure = bridge::failure(&error, class);
         if class == ErrorClass::Connection || tells_of_a_lost_session(error.kind()) {
             self.shared.discovery.suspect(generation);
+        } else if matches!(error.kind(), ErrorKind::IdleTimeout | ErrorKind::Deadline) {
+            self.shared.discovery.doubt(generation);
         }
         self.span.record("delivery", delivery_code(failure.delivery));
         tracing::debug!(kind = error.kind().code(), delivery = ?failure.delivery, ?class, "attempt failed");
@@ -200,7 +227,7 @@ impl Driver<'_> {
     /// The call for one attempt. A further attempt leaves only while the trust that it was permitted
     /// under is still there, asked again directly before its first byte.
     fn guarded(&self, kind: AttemptKind) -> ToolCall {
-        let call = self.call.next_attempt();
+        let call = self.call.next_attempt().with_attempt(self.machine.attempts() + 1);
         let Some((identity, trust_then)) = &self.began else {
             return call;
         };
@@ -241,7 +268,12 @@ impl Driver<'_> {
             (self.machine.attempts(), self.machine.replays(), self.machine.unsent());
         match (outcome, reason, self.reply.take()) {
             (None, None, Some(reply)) => {
-                Ok(Answer { reply, attempts, replays, unsent, earlier_unknown: self.machine.is_in_doubt() })
+                let earlier_unknown = self.machine.is_in_doubt();
+                let made_by = MadeBy { attempts, replays, unsent, earlier_unknown };
+                let identity = self.began.as_ref().map(|(identity, _)| identity);
+                let task = identity
+                    .and_then(|identity| TaskHandle::of(&reply, self.shared, &self.call, identity, made_by));
+                Ok(Answer { reply, attempts, replays, unsent, earlier_unknown, task })
             }
             (outcome, reason, _) => {
                 let (outcome, reason) =
@@ -323,10 +355,10 @@ fn tells_of_a_lost_session(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::HttpStatus(_))
 }
 
-fn delivery_code(delivery: replay_policy::Delivery) -> &'static str {
+fn delivery_code(delivery: Delivery) -> &'static str {
     match delivery {
-        replay_policy::Delivery::Unsent => "unsent",
-        replay_policy::Delivery::Refused => "refused",
-        replay_policy::Delivery::Unknown => "unknown",
+        Delivery::Unsent => "unsent",
+        Delivery::Refused => "refused",
+        Delivery::Unknown => "unknown",
     }
 }

@@ -21,6 +21,11 @@ impl ToolHandle {
         Self { shared, tool }
     }
 
+    /// The host's name for the server that the tool belongs to.
+    pub fn server(&self) -> &str {
+        &self.shared.name
+    }
+
     /// The tool's exact name.
     pub fn name(&self) -> &str {
         self.tool.name()

@@ -56,6 +56,10 @@ pub enum Event {
     Failed(Failure),
     /// The policy has decided.
     Decided(Decision),
+    /// The policy has decided for a replay, but the server had all that it gets for now.
+    OverBudget,
+    /// The policy was not asked: the call continues another one, and may have been received.
+    Continuation,
     /// The caller gave up while no attempt was under way.
     Cancelled,
     /// The deadline passed while no attempt was under way.
@@ -205,6 +209,8 @@ impl Invocation {
             }
             (Phase::Attempting, Event::Failed(failure)) => self.attempt_failed(failure),
             (Phase::Consulting(checkpoint), Event::Decided(decision)) => self.decided(checkpoint, decision),
+            (Phase::Consulting(_), Event::OverBudget) => self.fail(Reason::RetryBudget),
+            (Phase::Consulting(_), Event::Continuation) => self.fail(Reason::Continuation),
             (phase, event) => unreachable!("{event:?} in {phase:?}"),
         }
     }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use mcp_discovery::Generation;
+use mcp_discovery::{ConnectionId, Generation};
 use mcp_transport::ErrorKind;
 use replay_policy::{Checkpoint, Decision, Delivery};
 
@@ -51,6 +51,18 @@ impl fmt::Debug for InvocationInfo<'_> {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
+    /// The listing that the invocation goes by from now on.
+    #[non_exhaustive]
+    Listed {
+        /// Which listing it is.
+        generation: Generation,
+        /// Over which connection.
+        connection: ConnectionId,
+        /// How many tools can be called.
+        tools: usize,
+        /// How many were set aside as malformed.
+        quarantined: usize,
+    },
     /// An attempt is handed to the transport.
     #[non_exhaustive]
     Attempting {
@@ -92,5 +104,13 @@ pub enum Happening {
 impl<O: Observer + ?Sized> Observer for std::sync::Arc<O> {
     fn observe(&self, invocation: &InvocationInfo<'_>, happening: &Happening) {
         (**self).observe(invocation, happening);
+    }
+}
+
+/// Both are told, the left one first.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn observe(&self, invocation: &InvocationInfo<'_>, happening: &Happening) {
+        self.0.observe(invocation, happening);
+        self.1.observe(invocation, happening);
     }
 }

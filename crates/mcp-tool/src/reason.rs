@@ -33,6 +33,14 @@ pub enum Reason {
     IdleTimeout,
     /// No policy may try more often.
     AttemptLimit,
+    /// The server had all the replays that it gets for now.
+    RetryBudget,
+    /// The call continues one that asked for input. It may have been received, and is never sent again.
+    Continuation,
+    /// The server does not know the task any more that it made of the call.
+    TaskForgotten,
+    /// The task that the server made of the call was cancelled.
+    TaskCancelled,
     /// The attempt failed in another way.
     Transport(ErrorKind),
 }
@@ -53,6 +61,10 @@ impl Reason {
             Self::Deadline => "deadline",
             Self::IdleTimeout => "idle_timeout",
             Self::AttemptLimit => "attempt_limit",
+            Self::RetryBudget => "retry_budget",
+            Self::Continuation => "continuation",
+            Self::TaskForgotten => "task_forgotten",
+            Self::TaskCancelled => "task_cancelled",
             Self::Transport(kind) => kind.code(),
         }
     }

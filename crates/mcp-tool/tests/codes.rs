@@ -21,7 +21,7 @@ macro_rules! source {
     };
 }
 
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     Kind { name: "mcp_tool::Outcome", source: source!("mcp-tool/src/error.rs"), handed_on: &[] },
     Kind {
         name: "mcp_tool::Reason",
@@ -37,6 +37,11 @@ const KINDS: [Kind; 7] = [
     Kind {
         name: "mcp_discovery::DiscoveryErrorKind",
         source: source!("mcp-discovery/src/error.rs"),
+        handed_on: &[],
+    },
+    Kind {
+        name: "mcp_discovery::DownReason",
+        source: source!("mcp-discovery/src/supervised/status.rs"),
         handed_on: &[],
     },
     Kind {

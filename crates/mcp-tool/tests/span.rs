@@ -1,4 +1,4 @@
-//! The span `mcp.call` is as docs/errors.md describes it, and holds nothing of the call.
+//! The span `mcp.call` is as docs/observability.md describes it, and holds nothing of the call.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use tracing::{
     subscriber::DefaultGuard,
 };
 
-const DOCUMENT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors.md"));
+const DOCUMENT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/observability.md"));
 
 /// Keeps what the crate's own spans and events say; the latest value of a field counts.
 #[derive(Clone, Default)]
@@ -110,8 +110,8 @@ fn idempotent_put() -> Tool {
 async fn the_span_has_the_fields_of_the_document() {
     let (log, _guard) = Log::start();
     client([ScriptedTransport::new()], &put()).call(ToolCall::new("put")).await.unwrap();
-    let (_, section) = DOCUMENT.split_once("### The span `mcp.call`").unwrap();
-    let (section, _) = section.split_once("### ").unwrap();
+    let (_, section) = DOCUMENT.split_once("## The span `mcp.call`").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let documented: Vec<_> = rows.map(|(field, _)| field).collect();
     let lines = log.0.lock().unwrap();

@@ -16,8 +16,8 @@ use async_trait::async_trait;
 use rmcp::{
     ServiceError,
     model::{
-        CallToolRequest, CancelledNotificationParam, ClientRequest, ListToolsRequest, PaginatedRequestParams,
-        RequestId,
+        CallToolRequest, CancelledNotificationParam, ClientRequest, Extensions, ListToolsRequest,
+        PaginatedRequestParams, RequestId,
     },
     service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, RunningService, Service},
 };
@@ -29,7 +29,9 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use self::in_flight::{Answered, InFlight, Response};
-use crate::{CallReply, Cursor, Fence, ToolCall, ToolPage, Transport, TransportError, answer};
+use crate::{
+    CallReply, Cursor, Fence, TaskReply, TaskRequest, ToolCall, ToolPage, Transport, TransportError, answer,
+};
 
 /// How long rmcp may take to forget a request that was given up.
 const FORGET: Duration = Duration::from_secs(5);
@@ -212,6 +214,15 @@ impl Transport for AdoptedService {
         let bounds = ToolCall::new("").with_deadline(self.list_timeout).without_idle_timeout().started();
         match self.exchange(&bounds, ClientRequest::ListToolsRequest(request)).await? {
             Ok(result) => answer::read_tool_page(&result),
+            Err(error) => Err(TransportError::rejected(error.code.0)),
+        }
+    }
+
+    async fn task(&self, request: TaskRequest) -> Result<TaskReply, TransportError> {
+        let asks_for_state = request.asks_for_state();
+        let bounds = ToolCall::new("").with_deadline(self.list_timeout).without_idle_timeout().started();
+        match self.exchange(&bounds, request.into_request(Extensions::new())).await? {
+            Ok(result) => TaskRequest::reply(asks_for_state, &answer::raw(&result)?),
             Err(error) => Err(TransportError::rejected(error.code.0)),
         }
     }

@@ -3,7 +3,7 @@
 #[cfg(any(feature = "http", feature = "stdio"))]
 use rmcp::model::ErrorData;
 use rmcp::model::{CallToolResult, ServerResult};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::{CallReply, Cursor, RawTool, ToolPage, TransportError};
@@ -50,7 +50,8 @@ fn reply_of(result: ServerResult) -> Result<CallReply, Box<ServerResult>> {
     }
 }
 
-fn raw(result: &ServerResult) -> Result<Box<RawValue>, TransportError> {
+/// What was read already, as JSON again.
+pub(crate) fn raw(result: &impl Serialize) -> Result<Box<RawValue>, TransportError> {
     to_raw_value(result).map_err(TransportError::invalid_reply)
 }
 

@@ -7,11 +7,14 @@ use std::{
     time::Duration,
 };
 
-use rmcp::model::{CallToolRequestParams, JsonObject, ProgressNotificationParam, RequestMetaObject};
+use rmcp::model::{
+    CallToolRequestParams, InputRequiredResult, InputResponses, JsonObject, ProgressNotificationParam,
+    RequestMetaObject,
+};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use crate::{CallReply, Guard, TransportError};
+use crate::{CallReply, Guard, Progress, TransportError};
 
 /// The default deadline over all attempts of one call.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(600);
@@ -23,7 +26,7 @@ const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 /// One call of a tool: its name, its arguments and the bounds under which it may be attempted.
 ///
 /// Cheap to clone: the arguments live once, behind an [`Arc`]. `Debug` prints neither arguments nor
-/// metadata.
+/// metadata nor what was answered to a question.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,16 +43,25 @@ pub struct ToolCall {
     name: Arc<str>,
     arguments: Option<Arc<JsonObject>>,
     meta: Option<Arc<RequestMetaObject>>,
+    continuation: Option<Arc<Continuation>>,
     deadline: Deadline,
     idle_timeout: Option<Duration>,
     cancellation: Option<CancellationToken>,
     guard: Option<Guard>,
     progress: Option<Arc<ProgressListener>>,
+    /// Which attempt of its invocation this is, counted from 1.
+    attempt: u32,
     /// When the attempt last showed life; shared with the transport that observes it.
     life: Arc<Mutex<Option<Instant>>>,
 }
 
-type ProgressListener = dyn Fn(&ProgressNotificationParam) + Send + Sync;
+type ProgressListener = dyn Fn(Progress<'_>) + Send + Sync;
+
+/// What a continuation carries besides the call that it continues.
+struct Continuation {
+    state: Option<String>,
+    responses: InputResponses,
+}
 
 #[derive(Clone, Copy, Debug)]
 enum Deadline {
@@ -82,11 +94,13 @@ impl ToolCall {
             name: name.into(),
             arguments: None,
             meta: None,
+            continuation: None,
             deadline: Deadline::Within(DEFAULT_DEADLINE),
             idle_timeout: Some(DEFAULT_IDLE_TIMEOUT),
             cancellation: None,
             guard: None,
             progress: None,
+            attempt: 1,
             life: Arc::default(),
         }
     }
@@ -117,6 +131,20 @@ impl ToolCall {
     #[must_use]
     pub fn with_meta(mut self, meta: RequestMetaObject) -> Self {
         self.meta = Some(Arc::new(meta));
+        self
+    }
+
+    /// Makes this the continuation of the same call (same tool, same arguments), which the server answered
+    /// with [`InputRequired`](crate::CallReply::InputRequired): `responses` answer the questions by their
+    /// keys, and the server's state goes back to it as it came (2026-07-28, multi-round-trip requests).
+    ///
+    /// A continuation is a call of its own, and is never sent again once it may have been received: what
+    /// was answered may have been acted upon. One that provably never left may be delivered over another
+    /// connection, since the state is all that it refers to.
+    #[must_use]
+    pub fn continuing(mut self, asked: &InputRequiredResult, responses: InputResponses) -> Self {
+        let state = asked.request_state.clone();
+        self.continuation = Some(Arc::new(Continuation { state, responses }));
         self
     }
 
@@ -155,13 +183,11 @@ impl ToolCall {
         self
     }
 
-    /// Is told each progress notification of the call, from the task that reads the connection, so it
-    /// must neither block nor panic. Default: nobody is told (the idle timeout is reset all the same).
+    /// Is told each progress notification of the call and which attempt it is about, from the task that
+    /// reads the connection, so it must neither block nor panic. Default: nobody is told (the idle timeout
+    /// is reset all the same).
     #[must_use]
-    pub fn with_progress(
-        mut self,
-        listener: impl Fn(&ProgressNotificationParam) + Send + Sync + 'static,
-    ) -> Self {
+    pub fn with_progress(mut self, listener: impl Fn(Progress<'_>) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(listener));
         self
     }
@@ -177,6 +203,14 @@ impl ToolCall {
     #[must_use]
     pub fn next_attempt(&self) -> Self {
         Self { life: Arc::default(), ..self.clone() }
+    }
+
+    /// Says which attempt of its invocation this is, counted from 1: its progress is told under this
+    /// number, however late it comes. Default: 1. A client numbers its attempts itself.
+    #[must_use]
+    pub fn with_attempt(mut self, attempt: u32) -> Self {
+        self.attempt = attempt;
+        self
     }
 
     /// The exact name of the tool.
@@ -197,6 +231,21 @@ impl ToolCall {
     /// The request's own metadata.
     pub fn meta(&self) -> Option<&RequestMetaObject> {
         self.meta.as_deref()
+    }
+
+    /// Whether this continues a call that the server answered with a request for input.
+    pub fn is_continuation(&self) -> bool {
+        self.continuation.is_some()
+    }
+
+    /// The server's own state, which a continuation brings back as it came.
+    pub fn request_state(&self) -> Option<&str> {
+        self.continuation.as_ref().and_then(|continuation| continuation.state.as_deref())
+    }
+
+    /// What a continuation answers to the server's questions.
+    pub fn input_responses(&self) -> Option<&InputResponses> {
+        self.continuation.as_ref().map(|continuation| &continuation.responses)
     }
 
     /// The point in time by which the call must have ended (from now, if it has not started yet).
@@ -227,6 +276,8 @@ impl ToolCall {
         let mut params = CallToolRequestParams::new(Cow::Owned(self.name.as_ref().to_owned()));
         params.arguments = self.arguments.as_deref().cloned();
         params.meta = self.meta.as_deref().cloned();
+        params.request_state = self.request_state().map(str::to_owned);
+        params.input_responses = self.input_responses().cloned();
         params
     }
 
@@ -254,7 +305,7 @@ impl ToolCall {
     pub fn progressed(&self, progress: &ProgressNotificationParam) {
         self.alive();
         if let Some(listener) = &self.progress {
-            listener(progress);
+            listener(Progress::new(self.attempt, progress));
         }
     }
 

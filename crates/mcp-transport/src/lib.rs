@@ -19,6 +19,7 @@ mod identity;
 #[cfg(feature = "mock")]
 mod mock;
 mod page;
+mod progress;
 mod reply;
 #[cfg(any(feature = "http", feature = "stdio"))]
 mod request;
@@ -26,6 +27,7 @@ mod request;
 mod scripted;
 #[cfg(feature = "stdio")]
 mod stdio;
+mod task;
 mod transport;
 
 pub use adopt::AdoptedService;
@@ -42,11 +44,13 @@ pub use identity::ServerIdentity;
 #[cfg(feature = "mock")]
 pub use mock::{MockConnector, MockTransport};
 pub use page::{Cursor, RawTool, ToolPage};
+pub use progress::Progress;
 pub use reply::CallReply;
 #[cfg(feature = "mock")]
 pub use scripted::{Gate, ScriptedTransport, Step};
 #[cfg(feature = "stdio")]
 pub use stdio::{StdioConnector, StdioTransport};
+pub use task::{TaskReply, TaskRequest};
 pub use transport::{Fence, Transport};
 
 #[cfg(feature = "http")]

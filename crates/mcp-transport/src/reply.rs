@@ -1,6 +1,8 @@
 use std::fmt;
 
-use rmcp::model::{CallToolResult, CreateTaskResult, ErrorData, InputRequiredResult};
+use rmcp::model::{CallToolResult, CreateTaskResult, ErrorData, InputRequiredResult, TaskPayload};
+
+use crate::{TransportError, answer};
 
 /// What the server answered to one `tools/call`. An answer is final: it is handed on unchanged.
 ///
@@ -20,6 +22,23 @@ pub enum CallReply {
 }
 
 impl CallReply {
+    /// What a task that has ended answers to the call that it was made of.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidReply`](crate::ErrorKind::InvalidReply) when it is no answer to a call, or the
+    /// task has not ended with one.
+    pub fn of_task(payload: TaskPayload) -> Result<Self, TransportError> {
+        match payload {
+            TaskPayload::Completed { result } => answer::call_result(&answer::raw(&result)?),
+            TaskPayload::Failed { error } => {
+                let error = serde_json::from_value(error.into()).map_err(TransportError::invalid_reply)?;
+                Ok(Self::Error(error))
+            }
+            _ => Err(TransportError::invalid_reply("a task that has not ended with an answer")),
+        }
+    }
+
     /// The result, when the server gave one.
     pub fn result(&self) -> Option<&CallToolResult> {
         match self {

@@ -5,13 +5,13 @@ use std::{
 };
 
 use async_trait::async_trait;
-use rmcp::model::{CallToolResult, Tool};
+use rmcp::model::{CallToolResult, ErrorCode, Tool};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    CallReply, Cursor, ErrorClass, Event, EventSender, Events, Fence, ToolCall, ToolPage, Transport,
-    TransportError,
+    CallReply, Cursor, ErrorClass, Event, EventSender, Events, Fence, TaskReply, TaskRequest, ToolCall,
+    ToolPage, Transport, TransportError,
 };
 
 /// What a [`ScriptedTransport`] does with one call.
@@ -85,6 +85,8 @@ struct State {
     steps: VecDeque<Step>,
     pages: Vec<ToolPage>,
     received: Vec<ToolCall>,
+    tasks: VecDeque<Result<TaskReply, TransportError>>,
+    task_requests: Vec<TaskRequest>,
     lists: usize,
     closed: bool,
     fence: Fence,
@@ -156,6 +158,19 @@ impl ScriptedTransport {
     #[must_use]
     pub fn hang(self, gate: &Gate) -> Self {
         self.then(Step::Hang(gate.clone()))
+    }
+
+    /// Adds what comes of the next request about a task; when no more of these are left, the server knows
+    /// no task. An error of class `Connection` ends the connection, too.
+    #[must_use]
+    pub fn then_task(self, reply: Result<TaskReply, TransportError>) -> Self {
+        self.state().tasks.push_back(reply);
+        self
+    }
+
+    /// The requests about tasks that arrived, in order.
+    pub fn task_requests(&self) -> Vec<TaskRequest> {
+        self.state().task_requests.clone()
     }
 
     /// How many calls arrived.
@@ -249,6 +264,22 @@ impl Transport for ScriptedTransport {
             }
         };
         Ok(page.cloned().unwrap_or_default())
+    }
+
+    async fn task(&self, request: TaskRequest) -> Result<TaskReply, TransportError> {
+        if self.is_closed() {
+            return Err(TransportError::closed());
+        }
+        let mut state = self.state();
+        state.task_requests.push(request);
+        let reply = state.tasks.pop_front();
+        drop(state);
+        self.changed.send_replace(());
+        let reply = reply.unwrap_or_else(|| Err(TransportError::rejected(ErrorCode::INVALID_PARAMS.0)));
+        if reply.as_ref().is_err_and(|error| error.class() == ErrorClass::Connection) {
+            self.disconnect();
+        }
+        reply
     }
 
     fn is_closed(&self) -> bool {

@@ -2,7 +2,9 @@ use std::{pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 
-use crate::{CallReply, Cursor, ErrorClass, Events, ToolCall, ToolPage, TransportError};
+use crate::{
+    CallReply, Cursor, ErrorClass, Events, TaskReply, TaskRequest, ToolCall, ToolPage, TransportError,
+};
 
 /// What is known of an old connection's ability to act.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -77,6 +79,27 @@ pub trait Transport: Send + Sync {
         self.list_tools(None).await.map(drop)
     }
 
+    /// Whether silence of this connection means anything: then whoever keeps the server usable
+    /// [probes](Self::probe) it when it has been quiet for long. Provided: yes. A transport that keeps
+    /// nothing between two requests (HTTP without a session) overrides it: a probe would tell nothing that
+    /// the next call does not.
+    fn is_probed(&self) -> bool {
+        true
+    }
+
+    /// Makes one request about a task that the server made of a call. It runs no tool. Provided:
+    /// unsupported.
+    ///
+    /// # Errors
+    ///
+    /// As [`list_tools`](Self::list_tools): a JSON-RPC error is
+    /// [`ErrorKind::Rejected`](crate::ErrorKind::Rejected). -32602 says that the server does not know the
+    /// task.
+    async fn task(&self, request: TaskRequest) -> Result<TaskReply, TransportError> {
+        drop(request);
+        Err(TransportError::unsupported())
+    }
+
     /// What the connection tells on its own, from now on; one that has ended tells that at once.
     /// Provided: for ever quiet.
     fn events(&self) -> Events {
@@ -133,6 +156,19 @@ macro_rules! forward_transport {
                 Self: 'f,
             {
                 (**self).probe()
+            }
+            fn is_probed(&self) -> bool {
+                (**self).is_probed()
+            }
+            fn task<'s, 'f>(
+                &'s self,
+                request: TaskRequest,
+            ) -> BoxFuture<'f, Result<TaskReply, TransportError>>
+            where
+                's: 'f,
+                Self: 'f,
+            {
+                (**self).task(request)
             }
             fn events(&self) -> Events {
                 (**self).events()

@@ -1,9 +1,14 @@
 //! What the server answers is handed on unchanged; what is no answer becomes a definite error.
 
-use mcp_transport::{CallReply, Cursor, Delivery, ErrorClass, Transport, TransportError};
+use std::sync::Arc;
+
+use mcp_transport::{
+    AdoptedService, CallReply, Cursor, Delivery, ErrorClass, Transport, TransportError,
+    rmcp::model::InputRequiredResult,
+};
 use serde_json::{Value, json};
 
-use crate::server::{Server, connect, put, text_result};
+use crate::server::{Server, connect, put, raw, text_result};
 
 /// Calls once and answers with this member of the JSON-RPC message.
 async fn reply_to(member: &str, value: Value) -> Result<CallReply, TransportError> {
@@ -72,6 +77,37 @@ async fn a_request_for_input_is_one_answer_to_one_single_request() {
     let reply = reply_to("result", input).await.unwrap();
     let CallReply::InputRequired(input) = reply else { panic!("a request for input: {reply:?}") };
     assert_eq!(input.request_state.as_deref(), Some("s1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_continuation_is_the_same_call_with_the_answers_and_the_servers_own_state() {
+    let (lines, at_lines) = connect().await;
+    let (service, at_service) = raw().await;
+    let transports: [(Arc<dyn Transport>, Server); 2] =
+        [(Arc::new(lines), at_lines), (Arc::new(AdoptedService::new(service)), at_service)];
+    for (transport, mut server) in transports {
+        let asked = InputRequiredResult::from_request_state("s1");
+        let answers = [("who".to_owned(), json!({"action": "accept", "content": {"name": "canary"}}))];
+        let call = put().with_argument("key", "a");
+        assert!(!call.is_continuation());
+        let continuation = call.continuing(&asked, answers.into());
+        assert!(continuation.is_continuation() && !format!("{continuation:?}").contains("canary"));
+        let serve = async {
+            let request = server.expect("tools/call").await;
+            server.answer(&request, text_result("done")).await;
+            request
+        };
+        let (reply, request) = tokio::join!(transport.call_tool(continuation), serve);
+        assert!(reply.is_ok());
+        let params = &request["params"];
+        assert_eq!((&params["name"], &params["arguments"]), (&json!("put"), &json!({"key": "a"})));
+        assert_eq!(params["requestState"], "s1");
+        assert_eq!(params["inputResponses"]["who"]["content"]["name"], "canary");
+
+        let (_, request) = tokio::join!(transport.call_tool(put()), server.next());
+        assert!(request["params"].get("requestState").is_none());
+        assert!(request["params"].get("inputResponses").is_none());
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -34,7 +34,10 @@ async fn progress_resets_the_idle_timeout_and_reaches_the_listener_but_not_the_d
         .with_idle_timeout(Duration::from_secs(10))
         .with_progress({
             let seen = seen.clone();
-            move |progress| seen.lock().unwrap().push(progress.progress)
+            move |progress| {
+                assert!(!format!("{progress:?}").contains("token"), "no content");
+                seen.lock().unwrap().push(progress.progress);
+            }
         });
     let began = Instant::now();
     let work = async {

@@ -3,7 +3,9 @@
 
 mod adopt;
 mod answers;
+mod asked;
 mod bounds;
+mod echo;
 mod ending;
 mod events;
 mod evidence;
@@ -13,4 +15,5 @@ mod mocks;
 mod noise;
 mod queue;
 mod server;
+mod tasks;
 mod valve;

@@ -7,8 +7,8 @@ use std::sync::{
 
 use async_trait::async_trait;
 use mcp_transport::{
-    CallReply, Connector, Cursor, ErrorClass, ErrorKind, Event, Events, Fence, ServerIdentity, ToolCall,
-    ToolPage, Transport, TransportError, connector_fn,
+    CallReply, Connector, Cursor, ErrorClass, ErrorKind, Event, Events, Fence, ServerIdentity, TaskReply,
+    TaskRequest, ToolCall, ToolPage, Transport, TransportError, connector_fn,
 };
 
 use crate::{SECOND, done};
@@ -38,6 +38,12 @@ impl Transport for Odd {
     async fn probe(&self) -> Result<(), TransportError> {
         Err(TransportError::unsupported())
     }
+    fn is_probed(&self) -> bool {
+        false
+    }
+    async fn task(&self, _: TaskRequest) -> Result<TaskReply, TransportError> {
+        Ok(TaskReply::Acknowledged)
+    }
     fn events(&self) -> Events {
         Events::closed()
     }
@@ -60,6 +66,8 @@ async fn is_odd(transport: impl Transport) {
     assert_eq!(transport.close().await, Fence::GroupGone);
     assert_eq!(transport.classify(&TransportError::lost()), ErrorClass::Abort);
     assert_eq!(transport.probe().await.unwrap_err().kind(), ErrorKind::Unsupported);
+    assert!(!transport.is_probed());
+    assert!(transport.task(TaskRequest::Get("t-17".into())).await.is_ok());
     assert_eq!(transport.events().next().await, Event::Closed);
 }
 
@@ -107,9 +115,12 @@ impl Transport for Plain {
 #[tokio::test(start_paused = true)]
 async fn provided_methods_probe_by_one_page_classify_by_birth_and_stay_quiet() {
     let plain = Plain(Odd::default());
+    assert!(plain.is_probed());
     plain.probe().await.unwrap();
     assert_eq!(plain.0.0.load(Ordering::Relaxed), 1);
     assert_eq!(plain.classify(&TransportError::lost()), ErrorClass::Connection);
+    let error = plain.task(TaskRequest::Get("t-17".into())).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(tokio::time::timeout(SECOND, plain.events().next()).await.is_err());
 }
 

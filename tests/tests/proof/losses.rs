@@ -5,7 +5,7 @@ use mcp_tool_cli::fault_server::{Fault, Record, Scenario, ToolSpec, When};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::bench::Bench;
+use crate::{bench::Bench, numbers::Numbers};
 
 const LOSSES: u64 = 2_000;
 /// Client and server at the same time.
@@ -120,17 +120,4 @@ async fn two_thousand_random_losses_lead_to_true_claims_and_what_was_never_read_
     }
     println!("{losses} losses, {never_read} of them never read, and delivered");
     assert!(never_read * 10 > losses, "too few to tell anything");
-}
-
-/// Small, seeded, and the same on every machine (splitmix64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit
-    }
 }

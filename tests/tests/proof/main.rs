@@ -7,5 +7,7 @@ mod bench;
 mod cut;
 mod fence;
 mod losses;
+#[path = "../bench/numbers.rs"]
+mod numbers;
 mod tcp;
 mod unread;

@@ -94,6 +94,26 @@ async fn a_burst_of_changes_is_one_listing_and_a_burst_during_a_listing_is_one_m
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_changes_with_each_listing_is_listed_once_a_second() {
+    let server = Server::new();
+    let discovery = server.discovery();
+    discovery.catalog().await.unwrap();
+    server.link(1).tell(Event::ToolsChanged);
+    let telling = server.clone();
+    let storm = tokio::spawn(async move {
+        for listings in 2.. {
+            telling.until("list 1", listings).await;
+            telling.link(1).tell(Event::ToolsChanged);
+        }
+    });
+    sleep(Duration::from_millis(59_500)).await;
+    assert_eq!(server.count("list"), 1 + 60);
+    // Who asks does not wait for that.
+    assert_eq!(discovery.catalog().await.unwrap().generation().get(), 1 + 60 + 1);
+    storm.abort();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_change_during_the_first_listing_is_not_missed() {
     let server = Server::new();
     server.on_list([Step::Hold]);

@@ -30,6 +30,31 @@ fn ten_pages(cursor: Option<&str>) -> ToolPage {
 }
 
 #[tokio::test]
+async fn tools_that_the_host_does_not_want_are_not_listed_from_the_next_listing_on() {
+    use mcp_discovery::ToolFilter;
+    let server = Server::new();
+    server.serve(|_| page(&[tool("a"), tool("b"), tool("c")]));
+    let discovery = server.discovery();
+    let names = async || {
+        let catalog = discovery.refresh().await.unwrap();
+        let names: Vec<_> = catalog.tools().iter().map(|tool| tool.name().to_owned()).collect();
+        assert!(names.iter().all(|name| catalog.tool(name).is_some_and(|tool| tool.name() == name)));
+        assert!(
+            ["a", "b", "c"]
+                .iter()
+                .all(|name| names.contains(&(*name).into()) == catalog.tool(name).is_some())
+        );
+        names
+    };
+    discovery.clone().set_filter(ToolFilter::all().including(["c", "b", "none"]));
+    assert_eq!(names().await, ["b", "c"]);
+    discovery.set_filter(ToolFilter::all().including(["a", "b"]).excluding(["a"]));
+    assert_eq!(names().await, ["b"]);
+    discovery.set_filter(ToolFilter::all());
+    assert_eq!(names().await, ["a", "b", "c"]);
+}
+
+#[tokio::test]
 async fn hints_of_page_seven_count_like_those_of_page_one() {
     let server = Server::new();
     server.serve(|cursor| {

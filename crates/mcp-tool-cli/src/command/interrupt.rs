@@ -5,7 +5,6 @@ use std::{
 };
 
 use mcp_tool::CancellationToken;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{exit::Exit, problem::Problem, screen::Screen};
 
@@ -27,7 +26,7 @@ impl Interruption {
 
 /// Runs a command's work on a runtime of its own, and ends it when somebody asks for that.
 ///
-/// The first signal (Ctrl-C, SIGTERM, SIGHUP) cancels the token: the work ends soon, says what is known
+/// The first signal (Ctrl-C, SIGTERM, SIGHUP; on Windows Ctrl-C, Ctrl-Break) cancels the token: the work ends soon, says what is known
 /// and closes what it opened. A second one ends the work where it stands. Either way no server outlives
 /// this: the runtime kills, as it goes down, whoever is left.
 pub(crate) fn until_interrupted<W>(
@@ -62,15 +61,17 @@ where
     exit
 }
 
-struct Signals([Signal; 3]);
+#[cfg(unix)]
+struct Signals([tokio::signal::unix::Signal; 3]);
 
+#[cfg(unix)]
 impl Signals {
     fn listen() -> io::Result<Self> {
-        let listen = |kind| signal(kind);
+        use tokio::signal::unix::{SignalKind, signal};
         Ok(Self([
-            listen(SignalKind::interrupt())?,
-            listen(SignalKind::terminate())?,
-            listen(SignalKind::hangup())?,
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::hangup())?,
         ]))
     }
 
@@ -80,6 +81,23 @@ impl Signals {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             _ = hangup.recv() => {}
+        }
+    }
+}
+
+#[cfg(windows)]
+struct Signals(tokio::signal::windows::CtrlC, tokio::signal::windows::CtrlBreak);
+
+#[cfg(windows)]
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        Ok(Self(tokio::signal::windows::ctrl_c()?, tokio::signal::windows::ctrl_break()?))
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.0.recv() => {}
+            _ = self.1.recv() => {}
         }
     }
 }

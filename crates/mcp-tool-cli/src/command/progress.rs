@@ -1,6 +1,9 @@
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
-use mcp_tool::rmcp::model::ProgressNotificationParam;
+use mcp_tool::mcp_transport::Progress as Told;
 use tokio::sync::watch;
 
 use super::screen::Screen;
@@ -25,13 +28,16 @@ impl Progress {
         self.0.send_replace(what.into());
     }
 
-    /// What a call tells its progress. Does not block: only the latest report is kept.
-    pub(crate) fn listener(&self) -> impl Fn(&ProgressNotificationParam) + Send + Sync + 'static {
-        let latest = self.0.clone();
+    /// What a call tells its progress. Does not block: only the latest report of the latest attempt is kept.
+    pub(crate) fn listener(&self) -> impl Fn(Told<'_>) + Send + Sync + 'static {
+        let (latest, attempt) = (self.0.clone(), AtomicU32::new(0));
         move |told| {
-            let report =
-                Report { progress: told.progress, total: told.total, message: told.message.as_deref() };
-            latest.send_replace(report.bar());
+            // What comes late from a connection that was given up says nothing of the present attempt.
+            if attempt.fetch_max(told.attempt, Ordering::Relaxed) <= told.attempt {
+                let report =
+                    Report { progress: told.progress, total: told.total, message: told.message.as_deref() };
+                latest.send_replace(report.bar());
+            }
         }
     }
 
@@ -90,6 +96,22 @@ mod tests {
         assert_eq!(report(3.0, None, Some("of\nmany")), "3 done of many");
         assert_eq!(report(3.0, Some(0.0), None), "3 done");
         assert_eq!(report(f64::NAN, Some(1.0), None), "[------------------------------] NaN %");
+    }
+
+    #[test]
+    fn late_progress_of_an_earlier_attempt_is_not_shown() {
+        use mcp_tool::rmcp::model::{NumberOrString, ProgressNotificationParam, ProgressToken};
+        let progress = Progress::new();
+        let listener = progress.listener();
+        let tell = |attempt, done| {
+            let token = ProgressToken(NumberOrString::Number(0));
+            listener(Told::new(attempt, &ProgressNotificationParam::new(token, done)));
+            progress.0.borrow().clone()
+        };
+        assert_eq!(
+            [tell(1, 7.0), tell(2, 1.0), tell(1, 8.0), tell(2, 2.0)],
+            ["7 done", "1 done", "1 done", "2 done"]
+        );
     }
 
     #[test]

@@ -6,13 +6,14 @@ use std::{
     time::Duration,
 };
 
+use mcp_tool::ToolFilter;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
     expand::{Unexpandable, expand},
     json::{Position, members},
-    settings::{Reach, Settings, ToolFilter},
+    settings::{Reach, Settings},
 };
 
 /// One server of a file. `Debug` shows its name only.
@@ -131,8 +132,8 @@ impl Fields {
                     fields.timeout = Some(Duration::from_millis(millis));
                 }
                 "trust" => fields.trust = read_as(value).ok_or_else(|| must_be("true or false"))?,
-                "includeTools" => fields.tools.include = Some(strings()?),
-                "excludeTools" => fields.tools.exclude = strings()?,
+                "includeTools" => fields.tools = fields.tools.including(strings()?),
+                "excludeTools" => fields.tools = fields.tools.excluding(strings()?),
                 _ => continue,
             }
             if seen.contains(&name.as_str()) {

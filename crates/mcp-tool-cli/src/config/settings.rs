@@ -1,5 +1,7 @@
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
+use mcp_tool::ToolFilter;
+
 /// What an entry says of its server, its variables expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -49,21 +51,5 @@ impl fmt::Debug for Reach {
                 f.debug_struct("Http").field("headers", &headers.keys()).finish_non_exhaustive()
             }
         }
-    }
-}
-
-/// Which tools of a server may be used, by their exact names.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToolFilter {
-    pub(super) include: Option<Vec<String>>,
-    pub(super) exclude: Vec<String>,
-}
-
-impl ToolFilter {
-    /// Whether the tool may be used: `includeTools` names it or is absent, and `excludeTools`, which
-    /// wins, does not name it.
-    pub fn allows(&self, tool: &str) -> bool {
-        let named = |names: &[String]| names.iter().any(|name| name == tool);
-        !named(&self.exclude) && self.include.as_deref().is_none_or(named)
     }
 }

@@ -6,12 +6,16 @@ use super::{
     process::{self, LateWork},
     protocol::{Protocol, Request},
     step::{NOBODYS_ID, Portion, Step},
+    task,
 };
 use serde_json::{Value, json};
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     io,
 };
+
+/// The state that goes with a request for input, and comes back with its continuation.
+const ASKED: &str = "asked for the colour";
 
 impl Protocol {
     pub(super) fn call(&mut self, request: &Request) -> io::Result<Vec<Step>> {
@@ -25,6 +29,9 @@ impl Protocol {
         }
         if fault.as_ref().is_none_or(|fault| fault.stage() == Stage::Committed) {
             self.journal.commit(&Event::Executed(self.execution(request, tool)))?;
+        }
+        if let Some(Fault::KeptTask { .. }) = &fault {
+            self.keep_task(tool)?;
         }
         if let Some(Fault::DieAndCommitLate { when }) = &fault {
             let work = LateWork { when: when.clone(), execution: self.execution(request, tool) };
@@ -47,6 +54,7 @@ impl Protocol {
             id: id.clone(),
             tool: params["name"].as_str().unwrap_or_default().to_owned(),
             arguments: digest(&params["arguments"]),
+            continues: params["requestState"] == ASKED && params["inputResponses"]["colour"].is_object(),
         }))?;
         let of_ledger = self.tally.number_of(start, self.calls)?;
         Ok(self.scenario.fault(of_ledger, self.calls).cloned())
@@ -99,7 +107,8 @@ impl Protocol {
             Fault::StrayOnly { lines } => lines.into_iter().map(Step::stray).collect(),
             Fault::Progress { every_ms, times } => progress(request, every_ms, times, answer),
             Fault::InputRequired => vec![request.result(input_required())],
-            Fault::Task => vec![request.result(task(&request.id))],
+            Fault::Task => vec![request.result(task::made(&format!("task-{}", request.id)))],
+            Fault::KeptTask { .. } => vec![request.result(task::made(&self.task_id()))],
             Fault::ChangeTools { tools } => {
                 self.lister.change(tools);
                 vec![answer, self.tools_changed()]
@@ -158,6 +167,13 @@ fn question(what: Ask, id: &str) -> Value {
         Ask::Roots => ("roots/list", json!({})),
         Ask::Ping => ("ping", json!({})),
         Ask::Elicitation => ("elicitation/create", elicitation()),
+        Ask::Sampling => (
+            "sampling/createMessage",
+            json!({
+                "messages": [{"role": "user", "content": {"type": "text", "text": "Which colour?"}}],
+                "maxTokens": 10,
+            }),
+        ),
     };
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
@@ -174,17 +190,6 @@ fn input_required() -> Value {
     json!({
         "resultType": "input_required",
         "inputRequests": {"colour": {"method": "elicitation/create", "params": elicitation()}},
-        "requestState": "asked for the colour",
-    })
-}
-
-fn task(id: &Value) -> Value {
-    json!({
-        "resultType": "task",
-        "taskId": format!("task-{id}"),
-        "status": "working",
-        "createdAt": "2026-07-28T00:00:00Z",
-        "lastUpdatedAt": "2026-07-28T00:00:00Z",
-        "ttlMs": null,
+        "requestState": ASKED,
     })
 }

@@ -55,6 +55,24 @@ pub enum Event {
         /// Whether the reply was a result, not an error.
         result: bool,
     },
+    /// A call became a task. The line is on disk before the answer leaves.
+    Tasked {
+        /// The start it belongs to.
+        start: u32,
+        /// The task's id.
+        task: String,
+        /// The tool whose result it has.
+        tool: String,
+    },
+    /// A request about a task was read.
+    AboutTask {
+        /// The start it belongs to.
+        start: u32,
+        /// `tasks/get`, `tasks/update` or `tasks/cancel`.
+        method: String,
+        /// The task's id.
+        task: String,
+    },
     /// A message was read over HTTP that carries no session of this process, and refused. A `tools/call`
     /// is received, too.
     TurnedAway {
@@ -108,6 +126,9 @@ pub struct Receipt {
     pub tool: String,
     /// A digest of its arguments: equal for equal JSON.
     pub arguments: String,
+    /// Whether it brings back the state of a request for input.
+    #[serde(default)]
+    pub continues: bool,
 }
 
 /// A side effect.

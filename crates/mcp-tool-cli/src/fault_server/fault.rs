@@ -113,8 +113,17 @@ pub enum Fault {
     },
     /// Answers `input_required` (2026-07-28) before any side effect.
     InputRequired,
-    /// Answers with a task (`resultType: "task"`) after the side effect.
+    /// Answers with a task (`resultType: "task"`) after the side effect, and knows nothing of tasks when
+    /// asked.
     Task,
+    /// Answers with a task after the side effect. The first `looks` requests `tasks/get`, counted over the
+    /// ledger, find it at work, later ones completed, or cancelled after a `tasks/cancel`.
+    KeptTask {
+        /// How often it is found at work.
+        looks: u32,
+        /// Who knows it.
+        kept: Kept,
+    },
     /// Answers, then lists `tools` instead of the former ones and says so with
     /// `notifications/tools/list_changed`.
     ChangeTools {
@@ -199,6 +208,7 @@ impl Fault {
             | Self::StrayOnly { .. }
             | Self::Progress { .. }
             | Self::Task
+            | Self::KeptTask { .. }
             | Self::ChangeTools { .. }
             | Self::Ask { .. } => Stage::Committed,
             Self::Http(fault) => match fault.moment() {
@@ -217,6 +227,16 @@ impl Fault {
     pub(super) fn needs_pipes(&self) -> bool {
         self.is_about_reading() || matches!(self, Self::CloseStdout)
     }
+}
+
+/// Who knows a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kept {
+    /// The process that made it.
+    ByProcess,
+    /// Every process with the same ledger: it outlives a restart.
+    ByLedger,
 }
 
 const LOST_CONNECTION: &str = "database connection lost: ECONNRESET, socket hang up";
@@ -285,6 +305,8 @@ pub enum Ask {
     Roots,
     /// `elicitation/create`, a form with one text field.
     Elicitation,
+    /// `sampling/createMessage`.
+    Sampling,
     /// `ping`.
     Ping,
 }

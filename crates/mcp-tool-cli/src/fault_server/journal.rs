@@ -116,6 +116,7 @@ mod tests {
             id: Value::from(call),
             tool: "put".to_owned(),
             arguments: String::new(),
+            continues: false,
         };
         journal.record(&Event::Received(receipt)).unwrap();
     }

@@ -208,6 +208,22 @@ impl Record {
         })
     }
 
+    /// The methods of the requests about tasks.
+    pub fn about_tasks(&self) -> Vec<String> {
+        self.pick(|event| match event {
+            Event::AboutTask { method, .. } => Some(method.clone()),
+            _ => None,
+        })
+    }
+
+    /// Whether the client's replies to what calls asked it were results, not errors.
+    pub fn replies(&self) -> Vec<bool> {
+        self.pick(|event| match event {
+            Event::Replied { result, .. } => Some(*result),
+            _ => None,
+        })
+    }
+
     /// The names of the faults that struck: a test that provokes one should see it here.
     pub fn faults(&self) -> Vec<String> {
         self.pick(|event| match event {

@@ -1,6 +1,6 @@
 //! The Model Context Protocol, as far as a tool server needs it, on raw JSON and without a front.
 use super::{
-    Era, Fault, Scenario, Startup,
+    Era, Fault, Ledger, Scenario, Startup,
     event::{Cancellation, Event, Listing},
     journal::{Journal, Tally},
     paging::{Lister, Page},
@@ -21,6 +21,7 @@ pub(super) struct Protocol {
     pub(super) scenario: Scenario,
     pub(super) journal: Arc<Journal>,
     pub(super) tally: Tally,
+    pub(super) ledger: Ledger,
     pub(super) lister: Lister,
     /// Calls that this process has read.
     pub(super) calls: u32,
@@ -57,6 +58,7 @@ impl Protocol {
         Ok(Self {
             lister: Lister::new(&scenario),
             tally: Tally::new(ledger)?,
+            ledger: Ledger::new(ledger),
             scenario,
             journal,
             calls,
@@ -145,6 +147,9 @@ impl Protocol {
             "ping" => Ok(vec![request.result(json!({}))]),
             "tools/list" => self.list(&request),
             "tools/call" => self.call(&request),
+            "tasks/get" | "tasks/update" | "tasks/cancel" if self.keeps_tasks() => {
+                self.about_task(method, &request)
+            }
             _ => Ok(vec![request.error(-32601, format!("method not found: {method}"))]),
         }
     }
@@ -173,7 +178,7 @@ impl Protocol {
             version,
             request.result(json!({
                 "protocolVersion": version,
-                "capabilities": capabilities(),
+                "capabilities": self.capabilities(),
                 "serverInfo": server_info(),
             })),
         )
@@ -183,12 +188,20 @@ impl Protocol {
         let result = json!({
             "resultType": "complete",
             "supportedVersions": [MODERN],
-            "capabilities": capabilities(),
+            "capabilities": self.capabilities(),
             "ttlMs": 0,
             "cacheScope": "private",
             "_meta": {"io.modelcontextprotocol/serverInfo": server_info()},
         });
         self.handshake(MODERN, request.result(result))
+    }
+
+    fn capabilities(&self) -> Value {
+        let mut capabilities = json!({"tools": {"listChanged": true}});
+        if self.keeps_tasks() {
+            capabilities["extensions"] = json!({"io.modelcontextprotocol/tasks": {}});
+        }
+        capabilities
     }
 
     fn handshake(&mut self, version: &str, answer: Step) -> io::Result<Vec<Step>> {
@@ -260,10 +273,6 @@ impl Request {
         let error = json!({"code": code, "message": message.into()});
         Step::Send(json!({"jsonrpc": "2.0", "id": self.id, "error": error}))
     }
-}
-
-fn capabilities() -> Value {
-    json!({"tools": {"listChanged": true}})
 }
 
 fn server_info() -> Value {

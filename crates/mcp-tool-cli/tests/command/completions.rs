@@ -63,14 +63,14 @@ fn the_servers_of_a_folder_are_completed_only_where_it_is_trusted() {
 
 #[test]
 fn each_shell_has_a_script_and_three_ask_for_the_names_of_servers() {
-    for (shell, asks) in [("bash", 3), ("zsh", 1), ("fish", 3), ("powershell", 0), ("elvish", 0)] {
+    for (shell, asks) in [("bash", 4), ("zsh", 1), ("fish", 4), ("powershell", 0), ("elvish", 0)] {
         let script = script(shell);
         assert!(script.contains("trust-workspace") && !script.contains("fault-server"), "{shell}");
         assert_eq!(script.matches("(mcp-tool server-names 2>").count(), asks, "{shell}");
     }
     let zsh = script("zsh");
     assert!(zsh.starts_with("#compdef mcp-tool\n"), "{zsh}");
-    assert_eq!(zsh.matches(":NAME:_mcp_tool_servers").count(), 3);
+    assert_eq!(zsh.matches(":NAME:_mcp_tool_servers").count(), 4);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn the_manual_has_a_page_for_the_command_and_for_each_of_its_commands() {
     let bench = Bench::new();
     let page = bench.run(["man"]).stdout;
     assert!(page.contains(".TH mcp-tool 1") && page.contains("mcp\\-tool\\-audit(1)"), "{page}");
-    for command in ["list", "call", "audit", "explain", "trust", "completions"] {
+    for command in ["list", "call", "watch", "audit", "explain", "trust", "completions"] {
         let page = bench.run(["man", command]).stdout;
         assert!(page.contains(&format!(".TH mcp-tool-{command} 1")), "{page}");
     }

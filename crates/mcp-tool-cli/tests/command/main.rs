@@ -15,3 +15,4 @@ mod messages;
 mod servers;
 mod terminal;
 mod trust;
+mod watch;

@@ -1,6 +1,6 @@
 //! What comes back for a call that is read.
 use super::{DEATH, answer, driver::Bench, put, text_of};
-use mcp_tool_cli::fault_server::{Ask, Event, Exit, Fault, Stray, ToolSpec, Tools, When};
+use mcp_tool_cli::fault_server::{Ask, Event, Exit, Fault, Kept, Stray, ToolSpec, Tools, When};
 use serde_json::{Value, json};
 use std::{fs, io::Read};
 
@@ -174,9 +174,12 @@ fn progress_carries_the_token_of_the_call() {
 
 #[test]
 fn a_question_comes_before_the_answer() {
-    for (what, method) in
-        [(Ask::Roots, "roots/list"), (Ask::Elicitation, "elicitation/create"), (Ask::Ping, "ping")]
-    {
+    for (what, method) in [
+        (Ask::Roots, "roots/list"),
+        (Ask::Elicitation, "elicitation/create"),
+        (Ask::Sampling, "sampling/createMessage"),
+        (Ask::Ping, "ping"),
+    ] {
         let bench = Bench::new();
         let mut server = bench.ready(&put().on_call(1, Fault::Ask { what }));
         let id = server.call("a");
@@ -216,6 +219,33 @@ fn input_required_comes_before_the_side_effect_and_a_task_after_it() {
     server.call("b");
     assert_eq!(server.message()["result"]["resultType"], "task");
     assert_eq!(bench.ledger.executions_of("put").unwrap().len(), 1);
+}
+
+#[test]
+fn a_kept_task_is_at_work_for_so_many_looks_then_completed_by_whoever_knows_it() {
+    for (kept, known_after_a_restart) in [(Kept::ByProcess, false), (Kept::ByLedger, true)] {
+        let bench = Bench::new();
+        let scenario = put().on_call(1, Fault::KeptTask { looks: 1, kept });
+        let mut server = bench.ready(&scenario);
+        server.call("a");
+        let made = server.message()["result"].clone();
+        assert_eq!((&made["resultType"], &made["status"]), (&json!("task"), &json!("working")));
+        let look = |server: &mut crate::driver::Server| {
+            let params = json!({"taskId": made["taskId"]});
+            server
+                .send(&json!({"jsonrpc": "2.0", "id": 90, "method": "tasks/get", "params": params}))
+                .unwrap();
+            server.message()
+        };
+        assert_eq!(look(&mut server)["result"]["status"], "working");
+        let mut restarted = bench.ready(&scenario);
+        let found = look(&mut restarted);
+        assert_eq!(found["result"]["status"] == "completed", known_after_a_restart);
+        assert_eq!(found["error"]["code"] == -32602, !known_after_a_restart);
+        assert_eq!(look(&mut server)["result"]["result"]["content"][0]["text"], "put ran");
+        assert_eq!(bench.ledger.executions().unwrap().len(), 1);
+        assert_eq!(bench.ledger.read().unwrap().about_tasks(), ["tasks/get"; 3]);
+    }
 }
 
 #[test]

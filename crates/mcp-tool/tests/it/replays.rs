@@ -1,10 +1,12 @@
 //! Both checkpoints say yes: the same call again, on the new generation.
 
+use std::sync::{Arc, Mutex};
+
 use mcp_tool::{
     ConservativePolicy, Outcome, ToolCall, Trust,
     mcp_transport::{Step, TransportError},
     replay_policy::{Decision, policy_fn},
-    rmcp::model::ToolAnnotations,
+    rmcp::model::{NumberOrString, ProgressNotificationParam, ProgressToken, ToolAnnotations},
 };
 
 use crate::servers::{Lives, idempotent, life, put, read_only, schema};
@@ -21,6 +23,28 @@ async fn a_safe_call_is_replayed_after_the_tools_were_listed_again() {
         assert_eq!((first.name(), first.arguments()), (second.name(), second.arguments()));
         assert_eq!(first.deadline(), second.deadline(), "one deadline over all attempts");
     }
+}
+
+#[tokio::test]
+async fn progress_is_told_under_the_number_of_its_attempt_however_late_it_comes() {
+    let server = Lives::of([
+        life(idempotent()).lose_unsent(),
+        life(idempotent()).lose(),
+        life(idempotent()).lose(),
+        life(idempotent()),
+    ]);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listener = told.clone();
+    let call = ToolCall::new("put")
+        .with_progress(move |told| listener.lock().unwrap().push((told.attempt, told.progress)));
+    let answer = server.client().trust(Trust::BOTH).build().call(call).await.unwrap();
+    assert_eq!((answer.attempts, answer.unsent, server.calls()), (3, 1, vec![1, 1, 1, 1]));
+    let token = ProgressToken(NumberOrString::Number(7));
+    for number in [3, 1, 2, 1] {
+        let late = ProgressNotificationParam::new(token.clone(), f64::from(number));
+        server.life(number as usize).received()[0].progressed(&late);
+    }
+    assert_eq!(*told.lock().unwrap(), [(3, 3.0), (1, 1.0), (2, 2.0), (1, 1.0)]);
 }
 
 #[tokio::test]
@@ -66,6 +90,28 @@ async fn replays_end_at_the_limit_of_the_policy() {
         assert_eq!((error.attempts(), error.replays()), (calls, calls - 1));
         assert_eq!(server.calls().iter().sum::<usize>(), calls as usize);
     }
+}
+
+#[tokio::test]
+async fn the_first_replay_of_an_invocation_is_free_and_further_ones_share_a_budget() {
+    use mcp_tool::RetryBudget;
+    use std::time::Duration;
+
+    let lives =
+        (0..4).flat_map(|_| [life(idempotent()).lose(), life(idempotent()).lose(), life(idempotent())]);
+    let server = Lives::of(lives);
+    let hour = Duration::from_secs(3_600);
+    let client = server.client().trust(Trust::BOTH).retry_budget(RetryBudget::new(2, hour)).build();
+    for _ in 0..2 {
+        // The life that answers lives on; end it, so that the next call begins on one that loses it.
+        let answer = client.call(ToolCall::new("put")).await.unwrap();
+        assert_eq!((answer.attempts, answer.replays), (3, 2));
+        client.catalog().await.unwrap().transport().close().await;
+    }
+    let error = client.call(ToolCall::new("put")).await.unwrap_err();
+    assert_eq!((error.outcome(), error.reason().code()), (Outcome::Unknown, "retry_budget"));
+    assert_eq!((error.attempts(), error.replays()), (2, 1), "the first replay was its own");
+    assert_eq!(server.connects(), 8, "nothing reconnected on its behalf");
 }
 
 #[tokio::test]

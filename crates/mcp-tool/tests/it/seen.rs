@@ -18,6 +18,9 @@ impl Observer for Diary {
             Happening::Ended { outcome, reason, attempts, replays, .. } => {
                 format!("{outcome:?} {:?} {attempts} {replays}", reason.map(|reason| reason.code()))
             }
+            Happening::Listed { generation, connection, tools, quarantined, .. } => {
+                format!("{tools}+{quarantined} tools in {} over {}", generation.get(), connection.get())
+            }
             other => format!("{other:?}"),
         };
         assert_eq!((invocation.server, invocation.tool), ("files", "put"));
@@ -34,9 +37,11 @@ async fn an_observer_sees_every_step_of_an_invocation() {
     assert_eq!(
         *diary.0.lock().unwrap(),
         [
+            "1+0 tools in 1 over 1",
             "First on 1",
             "connection_lost Unknown",
             "BeforeReconnect Replay",
+            "1+0 tools in 2 over 2",
             "BeforeReplay Replay",
             "Replay on 2",
             "None None 2 1",
@@ -54,5 +59,5 @@ async fn a_dropped_call_is_recorded_as_unknown_when_it_was_under_way() {
         _ = client.call(ToolCall::new("put")) => unreachable!("the gate is closed"),
         () = server.life(0).wait_for_calls(1) => {}
     }
-    assert_eq!(*diary.0.lock().unwrap(), ["First on 1", "Some(Unknown) Some(\"dropped\") 1 0"]);
+    assert_eq!(diary.0.lock().unwrap()[1..], ["First on 1", "Some(Unknown) Some(\"dropped\") 1 0"]);
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     TransportError,
-    request::{Sorted, Tap, nothing_for},
+    request::{Sorted, Tap, is_modest, nothing_for},
 };
 
 pub(super) type Events = BoxStream<'static, Result<Sse, SseError>>;
@@ -75,7 +75,7 @@ impl AnswerStream {
         while !self.answered && !self.tap.sending().sealed {
             match self.events.next().await {
                 Some(Ok(event)) => {
-                    if let Some(event) = self.take(event) {
+                    if let Some(event) = self.take(event).await {
                         return Some(event);
                     }
                 }
@@ -101,7 +101,7 @@ impl AnswerStream {
         None
     }
 
-    fn take(&mut self, mut event: Sse) -> Option<Sse> {
+    async fn take(&mut self, mut event: Sse) -> Option<Sse> {
         self.last_event = event.id.take().or_else(|| self.last_event.take());
         self.retry = event.retry.take().map(Duration::from_millis).or(self.retry);
         let data = event.data.as_deref()?;
@@ -109,7 +109,7 @@ impl AnswerStream {
             Sorted::Delivered(id) if self.tap.has_arrived() => {
                 self.answered = true;
                 // A listing goes on to rmcp, which reads the headers that calls need from it.
-                if self.tap.call.is_some() {
+                if !self.tap.is_listing() {
                     event.data = serde_json::to_string(&nothing_for(id)).ok();
                 }
                 Some(event)
@@ -119,7 +119,8 @@ impl AnswerStream {
                 self.strayed = true;
                 None
             }
-            Sorted::Request(_) | Sorted::Other => Some(event),
+            Sorted::Request(id) | Sorted::Echo(id) => self.client.admits(&id, data).await.then_some(event),
+            Sorted::Other => is_modest(data.as_bytes()).then_some(event),
             Sorted::Stray => None,
         }
     }

@@ -1,14 +1,19 @@
-use std::{collections::HashMap, fmt, io, sync::Arc};
+use std::{
+    collections::HashMap,
+    fmt, io,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use futures_util::{StreamExt, future::ready, stream::BoxStream};
+use futures_util::{StreamExt, stream::BoxStream};
 use http::{
     HeaderName, HeaderValue,
     header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE},
 };
 use reqwest::{Body, StatusCode};
 use rmcp::{
-    model::{ClientJsonRpcMessage, ErrorCode, JsonRpcError},
+    model::{ClientJsonRpcMessage, ErrorCode, JsonRpcError, RequestId},
     transport::{
         common::http_header::{EVENT_STREAM_MIME_TYPE, HEADER_SESSION_ID, JSON_MIME_TYPE},
         streamable_http_client::{
@@ -18,6 +23,7 @@ use rmcp::{
     },
 };
 use sse_stream::{Error as SseError, Sse};
+use tokio::time::Instant;
 
 use super::{
     answer_stream::{Address, AnswerStream, events_of},
@@ -26,7 +32,7 @@ use super::{
 };
 use crate::{
     Event, TransportError,
-    request::{Outgoing, Requests, Sorted, Tap, nothing_for},
+    request::{Outgoing, Requests, Sorted, Tap, for_rmcp, is_modest, nothing_for},
 };
 
 type Failure = StreamableHttpError<reqwest::Error>;
@@ -59,7 +65,13 @@ struct Inner {
     tokens: Option<Arc<dyn TokenSource>>,
     max_reply: usize,
     max_resumes: u32,
+    /// When a stream that answers no request may be opened again.
+    next_stream: Mutex<Instant>,
 }
+
+/// The shortest time between two openings of such a stream. rmcp opens it again whenever it ends, and
+/// waits no longer than the server says.
+const STREAM_PAUSE: Duration = Duration::from_secs(1);
 
 impl HttpClient {
     pub(super) fn new(
@@ -69,7 +81,8 @@ impl HttpClient {
         max_reply: usize,
         max_resumes: u32,
     ) -> Self {
-        Self(Arc::new(Inner { http, requests, tokens, max_reply, max_resumes }))
+        let next_stream = Mutex::new(Instant::now());
+        Self(Arc::new(Inner { http, requests, tokens, max_reply, max_resumes, next_stream }))
     }
 
     pub(super) fn http(&self) -> &reqwest::Client {
@@ -88,6 +101,13 @@ impl HttpClient {
         self.0.requests.sort(text)
     }
 
+    /// Waits until a request of the server can be handed on: a stream with more of them than are answered
+    /// is read no further meanwhile. False when it is to be dropped.
+    pub(super) async fn admits(&self, id: &RequestId, text: &str) -> bool {
+        // What rmcp would drop is never answered.
+        for_rmcp(text.as_bytes()).is_some() && self.0.requests.asked().admitted(id, text.len()).await
+    }
+
     /// Where a request goes, and with which token: the one that rmcp brings, or else the host's.
     pub(super) async fn authorised(
         &self,
@@ -104,7 +124,27 @@ impl HttpClient {
         Ok((for_one_authorisation(uri, token.as_deref()), token))
     }
 
-    async fn post_ours(
+    async fn post_one_of_ours(
+        &self,
+        ours: Outgoing<'_>,
+        message: &ClientJsonRpcMessage,
+        address: Address,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let (uri, token) = match self.authorised(address.uri.clone(), address.token.clone()).await {
+            Ok(authorised) => authorised,
+            Err(error) => return Err(told(&ours.tap, error)),
+        };
+        if !ours.register(&self.0.requests) {
+            return Err(refused("the request was given up"));
+        }
+        let json = match ours.json(message) {
+            Ok(json) => json,
+            Err(error) => return Err(told(&ours.tap, TransportError::other(error))),
+        };
+        self.post_once(ours.tap, json, Address { uri, ..address }, token).await
+    }
+
+    async fn post_once(
         &self,
         tap: Arc<Tap>,
         json: Vec<u8>,
@@ -181,7 +221,7 @@ impl HttpClient {
             Err(error) => return Err(told(&tap, error)),
         };
         let may_be_lost = in_session && status.is_client_error();
-        if may_be_lost && tap.call.is_none() && !says_method_not_found(&body) {
+        if may_be_lost && tap.is_listing() && !says_method_not_found(&body) {
             return Err(told(&tap, unusable()));
         }
         match self.sort(&body) {
@@ -193,11 +233,19 @@ impl HttpClient {
                     self.0.requests.events().send(Event::ToolsChanged);
                 }
                 // A listing goes on to rmcp, which reads the headers that calls need from it.
-                let listing = if tap.call.is_none() { serde_json::from_slice(&body).ok() } else { None };
+                let listing = if tap.is_listing() { serde_json::from_slice(&body).ok() } else { None };
                 Ok(StreamableHttpPostResponse::Json(listing.unwrap_or_else(|| nothing_for(id)), None))
             }
             _ => Err(told(&tap, unusable())),
         }
+    }
+
+    /// When a stream that answers no request of ours may be opened. Each takes its turn.
+    fn turn(&self) -> Instant {
+        let mut next = self.0.next_stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = Instant::now().max(*next);
+        *next = turn + STREAM_PAUSE;
+        turn
     }
 
     /// Tells progress and events of a stream that answers no request of ours.
@@ -207,15 +255,23 @@ impl HttpClient {
     ) -> BoxStream<'static, Result<Sse, SseError>> {
         let client = self.clone();
         let observed = events.filter_map(move |event| {
-            let Ok(mut event) = event else {
-                return ready(Some(event));
-            };
-            if let Some(data) = &event.data
-                && let Sorted::Delivered(id) = client.sort(data.as_bytes())
-            {
-                event.data = serde_json::to_string(&nothing_for(id)).ok();
+            let client = client.clone();
+            async move {
+                let Ok(mut event) = event else {
+                    return Some(event);
+                };
+                if let Some(data) = &event.data {
+                    match client.sort(data.as_bytes()) {
+                        Sorted::Delivered(id) => event.data = serde_json::to_string(&nothing_for(id)).ok(),
+                        Sorted::Request(id) | Sorted::Echo(id) if !client.admits(&id, data).await => {
+                            return None;
+                        }
+                        _ if !is_modest(data.as_bytes()) => return None,
+                        _ => {}
+                    }
+                }
+                Some(Ok(event))
             }
-            ready(Some(Ok(event)))
         });
         observed.boxed()
     }
@@ -262,36 +318,33 @@ impl StreamableHttpClient for HttpClient {
         headers: HashMap<HeaderName, HeaderValue>,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failure> {
-        let ours = Outgoing::of(&message);
-        let given = token.clone();
-        let (uri, token) = match (self.authorised(uri, token).await, &ours) {
-            (Ok(authorised), _) => authorised,
-            (Err(error), Some(ours)) => return Err(told(&ours.tap, error)),
-            (Err(_), None) => {
-                return Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new())));
-            }
-        };
-        let Some(ours) = ours else {
-            let http = self.http();
-            let posted = http
-                .post_message_with_response_limits(uri, message, session, token, headers, limits)
-                .await
-                .map_err(without_url)?;
-            return Ok(match posted {
-                StreamableHttpPostResponse::Sse(events, session) => {
-                    StreamableHttpPostResponse::Sse(self.observe(events), session)
-                }
-                other => other,
-            });
-        };
-        if !ours.register(&self.0.requests) {
-            return Err(refused("the request was given up"));
+        if session.is_some() {
+            self.0.requests.enter_session();
         }
-        let json = match ours.json(&message) {
-            Ok(json) => json,
-            Err(error) => return Err(told(&ours.tap, TransportError::other(error))),
+        if let Some(ours) = Outgoing::of(&message) {
+            let tap = ours.tap.clone();
+            let posted = self.post_one_of_ours(ours, &message, Address { uri, session, headers, token });
+            return tokio::select! {
+                biased;
+                posted = posted => posted,
+                // Nobody waits for a token, or for a connection, on behalf of a call that is over.
+                () = tap.withheld() => Err(refused("the request was given up")),
+            };
+        }
+        let Ok((uri, token)) = self.authorised(uri, token).await else {
+            return Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new())));
         };
-        self.post_ours(ours.tap, json, Address { uri, session, headers, token: given }, token).await
+        let http = self.http();
+        let posted = http
+            .post_message_with_response_limits(uri, message, session, token, headers, limits)
+            .await
+            .map_err(without_url)?;
+        Ok(match posted {
+            StreamableHttpPostResponse::Sse(events, session) => {
+                StreamableHttpPostResponse::Sse(self.observe(events), session)
+            }
+            other => other,
+        })
     }
 
     async fn delete_session(
@@ -327,6 +380,7 @@ impl StreamableHttpClient for HttpClient {
         headers: HashMap<HeaderName, HeaderValue>,
         limit: usize,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
+        tokio::time::sleep_until(self.turn()).await;
         let authorised = self.authorised(uri, token).await;
         let (uri, token) = authorised.map_err(|error| refused(error.kind().code()))?;
         let http = self.http();

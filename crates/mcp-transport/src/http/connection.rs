@@ -17,9 +17,9 @@ use tokio::{
 
 use super::response::refused_handshake;
 use crate::{
-    CallReply, Cursor, Events, Fence, ToolCall, ToolPage, Transport, TransportError,
+    CallReply, Cursor, Events, Fence, TaskReply, TaskRequest, ToolCall, ToolPage, Transport, TransportError,
     handshake::listen_for_changes,
-    request::{Arrival, Carrier, Extent, Requests, Tap, call_tool, list_tools},
+    request::{Answers, Arrival, Attentive, Carrier, Extent, Requests, Tap, call_tool, list_tools, task},
 };
 
 /// How long the server may take to end its session.
@@ -67,6 +67,8 @@ impl HttpTransport {
         H: ClientHandler,
     {
         let worker = StreamableHttpClientTransport::with_client(session.client, session.config);
+        let asked = session.requests.asked();
+        let (handler, worker) = (Attentive::new(handler, asked.clone()), Answers::of(worker, asked.clone()));
         let shaking_hands = serve_client_with_lifecycle(handler, worker, lifecycle);
         let mut service = match timeout(session.connect_timeout, shaking_hands).await {
             Ok(Ok(service)) => service,
@@ -143,14 +145,11 @@ impl Transport for HttpTransport {
 
     async fn list_tools(&self, cursor: Option<Cursor>) -> Result<ToolPage, TransportError> {
         let page = list_tools(&self.carrier, &self.peer, cursor, self.list_timeout).await;
-        // A server that lost the session may say so in its own way (400 is common). Asking again costs
-        // nothing, so the connection is taken for lost.
-        page.map_err(|error| match error.kind() {
-            // Asked to wait, it knows the session.
-            crate::ErrorKind::HttpStatus(408 | 429) => error,
-            crate::ErrorKind::HttpStatus(400..500) => TransportError::session_lost().in_doubt(),
-            _ => error,
-        })
+        page.map_err(lost_session)
+    }
+
+    async fn task(&self, request: TaskRequest) -> Result<TaskReply, TransportError> {
+        task(&self.carrier, &self.peer, request, self.list_timeout).await.map_err(lost_session)
     }
 
     fn is_closed(&self) -> bool {
@@ -170,8 +169,23 @@ impl Transport for HttpTransport {
         Fence::None
     }
 
+    fn is_probed(&self) -> bool {
+        self.carrier.requests.is_in_session()
+    }
+
     fn events(&self) -> Events {
         self.carrier.requests.subscribe()
+    }
+}
+
+/// A server that lost the session may say so in its own way (400 is common). Asking again for what runs no
+/// tool costs nothing, so the connection is taken for lost.
+fn lost_session(error: TransportError) -> TransportError {
+    match error.kind() {
+        // Asked to wait, it knows the session.
+        crate::ErrorKind::HttpStatus(408 | 429) => error,
+        crate::ErrorKind::HttpStatus(400..500) => TransportError::session_lost().in_doubt(),
+        _ => error,
     }
 }
 

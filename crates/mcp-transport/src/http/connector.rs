@@ -24,7 +24,7 @@ use super::{
 use crate::{
     Connector, ServerIdentity, Transport, TransportError,
     handshake::{default_client, default_lifecycle},
-    request::Requests,
+    request::{Asked, DEFAULT_MAX_UNANSWERED, Requests},
 };
 
 /// Reaches a server over Streamable HTTP.
@@ -50,6 +50,7 @@ pub struct HttpConnector<H = ClientConfig> {
     list_timeout: Duration,
     max_reply: usize,
     max_resumes: u32,
+    max_unanswered: usize,
 }
 
 /// Why no server can be reached at a URL. It holds nothing of the text.
@@ -92,6 +93,7 @@ impl HttpConnector {
             list_timeout: Duration::from_secs(30),
             max_reply: 16 * 1024 * 1024,
             max_resumes: 5,
+            max_unanswered: DEFAULT_MAX_UNANSWERED,
         })
     }
 }
@@ -154,6 +156,7 @@ impl<H> HttpConnector<H> {
             list_timeout: self.list_timeout,
             max_reply: self.max_reply,
             max_resumes: self.max_resumes,
+            max_unanswered: self.max_unanswered,
         }
     }
 
@@ -190,6 +193,15 @@ impl<H> HttpConnector<H> {
     #[must_use]
     pub fn with_max_resumes(mut self, resumes: u32) -> Self {
         self.max_resumes = resumes;
+        self
+    }
+
+    /// How many requests of the server's own (a ping, a question to the user) may be without an answer at a
+    /// time; their text together has the bound of a reply. A stream that brings more is read no further
+    /// before some are answered. Default: 256.
+    #[must_use]
+    pub fn with_max_unanswered(mut self, requests: usize) -> Self {
+        self.max_unanswered = requests;
         self
     }
 
@@ -242,7 +254,7 @@ impl<H: ClientHandler + Clone> HttpConnector<H> {
     where
         C: StreamableHttpClient + Sync,
     {
-        let requests = Arc::new(Requests::default());
+        let requests = Arc::new(Requests::new(Asked::new(self.max_unanswered, self.max_reply)));
         let (http, tokens) = (self.http()?, self.tokens.clone());
         let client = HttpClient::new(http, requests.clone(), tokens, self.max_reply, self.max_resumes);
         let session = Session {

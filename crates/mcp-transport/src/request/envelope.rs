@@ -23,15 +23,21 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
+/// The server takes a request of its own back.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Cancelled {
+    request_id: RequestId,
+}
+
 /// What a message that came in turned out to be.
 pub(crate) enum Sorted {
     /// The answer to a request of ours, which has been handed over; its id as we wrote it.
     Delivered(RequestId),
-    /// A request of the server with this id, for rmcp.
-    Request(
-        #[cfg_attr(not(feature = "stdio"), expect(dead_code, reason = "only stdio refuses requests itself"))]
-        RequestId,
-    ),
+    /// A request of the server with this id, for rmcp if it is admitted.
+    Request(RequestId),
+    /// The same, but no server ever asks this: it is what a client begins with, come back.
+    Echo(RequestId),
     /// An answer that nobody waits for.
     Unasked,
     /// Some other message for rmcp.
@@ -71,6 +77,7 @@ impl Requests {
                     Sorted::Unasked
                 }
             },
+            (Some(id), Some("initialize" | "server/discover")) => Sorted::Echo(id.clone()),
             (Some(id), Some(_)) => Sorted::Request(id.clone()),
             (None, Some("notifications/progress")) => {
                 let progress = envelope.params.and_then(|params| serde_json::from_str(params.get()).ok());
@@ -81,6 +88,14 @@ impl Requests {
             }
             (None, Some("notifications/tools/list_changed")) => {
                 self.events().send(Event::ToolsChanged);
+                Sorted::Other
+            }
+            (None, Some("notifications/cancelled")) => {
+                let cancelled =
+                    envelope.params.and_then(|params| serde_json::from_str::<Cancelled>(params.get()).ok());
+                if let Some(Cancelled { request_id }) = cancelled {
+                    self.asked().cancelled(&request_id);
+                }
                 Sorted::Other
             }
             (None, _) => Sorted::Other,

@@ -2,7 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use rmcp::{
     model::{
-        CallToolRequest, CallToolRequestParams, ClientRequest, JsonObject, ListToolsRequest,
+        CallToolRequest, CallToolRequestParams, ClientRequest, Extensions, JsonObject, ListToolsRequest,
         PaginatedRequestParams,
     },
     service::{Peer, PeerRequestOptions, RoleClient},
@@ -10,7 +10,7 @@ use rmcp::{
 use tokio::time::timeout;
 
 use super::{Answer, Carrier, UnderWay};
-use crate::{CallReply, Cursor, ToolCall, ToolPage, TransportError, answer};
+use crate::{CallReply, Cursor, TaskReply, TaskRequest, ToolCall, ToolPage, TransportError, answer};
 
 /// Makes one attempt over a connection that runs on rmcp.
 ///
@@ -47,16 +47,44 @@ pub(crate) async fn list_tools(
     cursor: Option<Cursor>,
     within: Duration,
 ) -> Result<ToolPage, TransportError> {
-    let mut under_way = UnderWay::begin(carrier, None)?;
+    let under_way = UnderWay::begin(carrier, None)?;
+    under_way.tap().mark_listing();
     let page =
         cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.as_str().to_owned())));
     let mut request = ListToolsRequest { params: page, ..ListToolsRequest::default() };
     request.extensions.insert(under_way.tap());
     let request = ClientRequest::ListToolsRequest(request);
-    let arrival = under_way.arrival(peer, request, PeerRequestOptions::no_options());
-    let arrival = timeout(within, arrival).await;
-    match under_way.end(arrival.unwrap_or_else(|_| Err(TransportError::deadline())))? {
+    match ended(under_way, peer, request, within).await? {
         Answer::Result(json) => answer::tool_page(&json),
         Answer::Error(json) => Err(TransportError::rejected(answer::error(&json)?.code.0)),
     }
+}
+
+/// Makes one request about a task over a connection that runs on rmcp.
+pub(crate) async fn task(
+    carrier: &impl Carrier,
+    peer: &Peer<RoleClient>,
+    request: TaskRequest,
+    within: Duration,
+) -> Result<TaskReply, TransportError> {
+    let under_way = UnderWay::begin(carrier, None)?;
+    let asks_for_state = request.asks_for_state();
+    let mut extensions = Extensions::new();
+    extensions.insert(under_way.tap());
+    match ended(under_way, peer, request.into_request(extensions), within).await? {
+        Answer::Result(json) => TaskRequest::reply(asks_for_state, &json),
+        Answer::Error(json) => Err(TransportError::rejected(answer::error(&json)?.code.0)),
+    }
+}
+
+/// Makes a request that is no call, within a bound of its own.
+async fn ended<C: Carrier>(
+    mut under_way: UnderWay<'_, C>,
+    peer: &Peer<RoleClient>,
+    request: ClientRequest,
+    within: Duration,
+) -> Result<Answer, TransportError> {
+    let arrival = under_way.arrival(peer, request, PeerRequestOptions::no_options());
+    let arrival = timeout(within, arrival).await;
+    under_way.end(arrival.unwrap_or_else(|_| Err(TransportError::deadline())))
 }

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, JsonObject, JsonRpcMessage, RequestId, RequestMetaObject,
+    ClientJsonRpcMessage, ClientRequest, InputResponses, JsonObject, JsonRpcMessage, RequestId,
+    RequestMetaObject,
 };
 use serde::Serialize;
 
@@ -24,6 +25,9 @@ impl<'a> Outgoing<'a> {
         let extensions = match &message.request {
             ClientRequest::CallToolRequest(request) => &request.extensions,
             ClientRequest::ListToolsRequest(request) => &request.extensions,
+            ClientRequest::GetTaskRequest(request) => &request.extensions,
+            ClientRequest::UpdateTaskRequest(request) => &request.extensions,
+            ClientRequest::CancelTaskRequest(request) => &request.extensions,
             _ => return None,
         };
         let tap = extensions.get::<Arc<Tap>>()?.clone();
@@ -56,22 +60,29 @@ struct CallFrame<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct CallParams<'a> {
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     meta: Option<&'a RequestMetaObject>,
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<&'a JsonObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_responses: Option<&'a InputResponses>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_state: Option<&'a str>,
 }
 
 impl<'a> CallFrame<'a> {
     fn new(call: &'a ToolCall, id: &'a RequestId, meta: Option<&'a RequestMetaObject>) -> Self {
         let arguments = call.arguments().map(AsRef::as_ref);
-        Self {
-            jsonrpc: "2.0",
-            id,
-            method: "tools/call",
-            params: CallParams { meta, name: call.name(), arguments },
-        }
+        let params = CallParams {
+            meta,
+            name: call.name(),
+            arguments,
+            input_responses: call.input_responses(),
+            request_state: call.request_state(),
+        };
+        Self { jsonrpc: "2.0", id, method: "tools/call", params }
     }
 }

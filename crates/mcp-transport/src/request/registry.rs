@@ -1,12 +1,12 @@
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use rmcp::model::{ProgressToken, RequestId};
 use tokio::sync::oneshot;
 
-use super::{Arrival, Tap};
+use super::{Arrival, Asked, Tap};
 use crate::{Event, EventSender, Events, ToolCall, TransportError};
 
 /// The requests under way on one connection, and the connection's events.
@@ -14,12 +14,17 @@ use crate::{Event, EventSender, Events, ToolCall, TransportError};
 pub(crate) struct Requests {
     taps: Mutex<Taps>,
     events: EventSender,
+    #[cfg(feature = "http")]
+    in_session: std::sync::OnceLock<()>,
+    /// The other direction: what the server asks.
+    asked: Arc<Asked>,
 }
 
 #[derive(Default)]
 struct Taps {
     next: u64,
-    live: HashMap<u64, Entry>,
+    /// In the order in which they were begun, which is also that in which they fail together.
+    live: BTreeMap<u64, Entry>,
     by_id: HashMap<RequestId, u64>,
     by_token: HashMap<ProgressToken, u64>,
     /// The greatest number that rmcp has given to a request of ours; it counts up.
@@ -55,6 +60,15 @@ impl Taps {
 }
 
 impl Requests {
+    /// The server's own requests are taken in within these bounds.
+    pub(crate) fn new(asked: Asked) -> Self {
+        Self { asked: Arc::new(asked), ..Self::default() }
+    }
+
+    pub(crate) fn asked(&self) -> &Arc<Asked> {
+        &self.asked
+    }
+
     /// Begins to follow a request, before rmcp is asked to send it.
     pub(crate) fn open(
         &self,
@@ -136,7 +150,7 @@ impl Requests {
         let mut taps = self.taps();
         taps.by_id.clear();
         taps.by_token.clear();
-        for (_, entry) in taps.live.drain() {
+        for entry in std::mem::take(&mut taps.live).into_values() {
             entry.tap.arrive(Err(TransportError::lost()));
         }
         let was_open = !std::mem::replace(&mut taps.ended, true);
@@ -153,6 +167,17 @@ impl Requests {
         if was_open {
             self.events.send(Event::Closed);
         }
+    }
+
+    /// The server has given this connection a session.
+    #[cfg(feature = "http")]
+    pub(crate) fn enter_session(&self) {
+        self.in_session.get_or_init(|| ());
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn is_in_session(&self) -> bool {
+        self.in_session.get().is_some()
     }
 
     pub(crate) fn is_ended(&self) -> bool {

@@ -4,6 +4,8 @@ use std::sync::{
 };
 
 use serde_json::value::RawValue;
+#[cfg(feature = "http")]
+use tokio::sync::Notify;
 use tokio::sync::oneshot;
 
 use crate::{Delivery, ToolCall, TransportError};
@@ -18,9 +20,14 @@ pub(crate) struct Tap {
     /// The call, when the request is one: its arguments, guard and progress listener.
     pub(crate) call: Option<ToolCall>,
     sending: Mutex<Sending>,
+    /// It asks for a page of the tools.
+    lists: AtomicBool,
     /// While it was out, an answer came to a request that nobody had made.
     strayed: AtomicBool,
     arrival: Mutex<Option<oneshot::Sender<Arrival>>>,
+    /// Told when it was sealed before the whole of it had left.
+    #[cfg(feature = "http")]
+    withheld: Notify,
 }
 
 /// How far the request's frame has got. Whoever holds this lock decides whether a byte may leave.
@@ -79,11 +86,25 @@ impl Tap {
                 key,
                 call,
                 sending: Mutex::default(),
+                lists: AtomicBool::new(false),
                 strayed: AtomicBool::new(false),
                 arrival: Mutex::new(Some(arrival)),
+                #[cfg(feature = "http")]
+                withheld: Notify::new(),
             },
             receiver,
         )
+    }
+
+    /// Notes that it asks for a page of the tools.
+    pub(crate) fn mark_listing(&self) {
+        self.lists.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it asks for a page of the tools.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_listing(&self) -> bool {
+        self.lists.load(Ordering::Relaxed)
     }
 
     pub(crate) fn sending(&self) -> MutexGuard<'_, Sending> {
@@ -99,7 +120,18 @@ impl Tap {
     pub(crate) fn seal(&self) -> Extent {
         let mut sending = self.sending();
         sending.sealed = true;
-        sending.extent()
+        let extent = sending.extent();
+        #[cfg(feature = "http")]
+        if extent == Extent::Part {
+            self.withheld.notify_one();
+        }
+        extent
+    }
+
+    /// Waits until it has been given up without having left: whoever is about to send it may stop.
+    #[cfg(feature = "http")]
+    pub(crate) async fn withheld(&self) {
+        self.withheld.notified().await;
     }
 
     /// Whether the server can have read the request. Before that, nothing that it says is about it.

@@ -1,4 +1,9 @@
-use std::{any::Any, fmt, sync::Arc, time::Duration};
+use std::{
+    any::Any,
+    fmt,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use rmcp::{
@@ -17,9 +22,9 @@ use super::{
     wire::Wire,
 };
 use crate::{
-    CallReply, Cursor, Events, Fence, ToolCall, ToolPage, Transport, TransportError,
+    CallReply, Cursor, Events, Fence, TaskReply, TaskRequest, ToolCall, ToolPage, Transport, TransportError,
     handshake::{handshake_error, listen_for_changes},
-    request::{call_tool, list_tools},
+    request::{Asked, Attentive, DEFAULT_MAX_UNANSWERED, call_tool, list_tools, task},
 };
 
 /// One live connection over newline-delimited JSON: a child process, or any pair of byte streams.
@@ -40,6 +45,7 @@ pub(super) struct Bounds {
     pub(super) connect: Duration,
     pub(super) list: Duration,
     pub(super) line: usize,
+    pub(super) unanswered: usize,
 }
 
 impl StdioTransport {
@@ -61,7 +67,7 @@ impl StdioTransport {
         lifecycle: ClientLifecycleMode,
     ) -> Result<Self, TransportError> {
         let bounds = Bounds::default();
-        let (wire, lines) = open(reader, Sink::Stream(Box::pin(writer)), bounds.line);
+        let (wire, lines) = open(reader, Sink::Stream(Box::pin(writer)), &bounds);
         Self::establish(wire, lines, handler, lifecycle, bounds, None).await
     }
 
@@ -87,6 +93,7 @@ impl StdioTransport {
     ) -> Result<Self, TransportError> {
         let drainer = wire.clone();
         let mut tasks = AbortAll(vec![tokio::spawn(async move { drainer.outbox.drain().await })]);
+        let handler = Attentive::new(handler, wire.requests.asked().clone());
         let shaking_hands = serve_client_with_lifecycle(handler, lines, lifecycle);
         let service = match timeout(bounds.connect, shaking_hands).await {
             Ok(Ok(service)) => service,
@@ -95,11 +102,15 @@ impl StdioTransport {
                     supervisor.close().await;
                 }
                 return Err(match failed {
+                    _ if wire.echoes.load(Ordering::Relaxed) => {
+                        TransportError::handshake("what was sent to the server came back")
+                    }
                     Ok(Err(error)) => handshake_error(error),
                     _ => TransportError::connect_timeout(),
                 });
             }
         };
+        wire.is_shaking_hands.store(false, Ordering::Relaxed);
         let peer = service.peer().clone();
         tasks.0.extend(listen_for_changes(&peer));
         Ok(Self {
@@ -119,6 +130,7 @@ impl Default for Bounds {
             connect: Duration::from_secs(60),
             list: Duration::from_secs(30),
             line: super::lines::DEFAULT_MAX_LINE,
+            unanswered: DEFAULT_MAX_UNANSWERED,
         }
     }
 }
@@ -126,10 +138,10 @@ impl Default for Bounds {
 pub(super) fn open(
     reader: impl AsyncRead + Send + 'static,
     writer: Sink,
-    max_line: usize,
+    bounds: &Bounds,
 ) -> (Arc<Wire>, LineTransport) {
-    let (wire, released) = Wire::new(Outbox::new(writer));
-    let lines = LineTransport::new(wire.clone(), Lines::new(Box::pin(reader), max_line), released);
+    let (wire, released) = Wire::new(Outbox::new(writer), Asked::new(bounds.unanswered, bounds.line));
+    let lines = LineTransport::new(wire.clone(), Lines::new(Box::pin(reader), bounds.line), released);
     (wire, lines)
 }
 
@@ -142,6 +154,10 @@ impl Transport for StdioTransport {
 
     async fn list_tools(&self, cursor: Option<Cursor>) -> Result<ToolPage, TransportError> {
         list_tools(&*self.wire, &self.peer, cursor, self.list_timeout).await
+    }
+
+    async fn task(&self, request: TaskRequest) -> Result<TaskReply, TransportError> {
+        task(&*self.wire, &self.peer, request, self.list_timeout).await
     }
 
     fn is_closed(&self) -> bool {

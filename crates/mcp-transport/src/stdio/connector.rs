@@ -168,6 +168,15 @@ impl<H> StdioConnector<H> {
         self
     }
 
+    /// How many requests of the server's own (a ping, a question to the user) may be without an answer at a
+    /// time; their text together has the bound of a line. Further ones are answered with an error, and
+    /// dropped where the server reads no answers. Default: 256.
+    #[must_use]
+    pub fn with_max_unanswered(mut self, requests: usize) -> Self {
+        self.bounds.unanswered = requests;
+        self
+    }
+
     /// How long the server may take to end after its standard input was closed, and again after
     /// SIGTERM, before it is killed. Default: 2 s.
     #[must_use]
@@ -215,7 +224,7 @@ impl<H: ClientHandler + Clone> StdioConnector<H> {
     /// Whatever was started has been ended.
     pub async fn start(&self) -> Result<StdioTransport, TransportError> {
         let (group, (stdin, stdout, stderr)) = ProcessGroup::start(self.command()).map_err(spawn_error)?;
-        let (wire, lines) = open(stdout, Sink::Pipe(stdin), self.bounds.line);
+        let (wire, lines) = open(stdout, Sink::Pipe(stdin), &self.bounds);
         let stderr = tokio::spawn(self.stderr.clone().drain(stderr));
         let supervisor = Supervisor::watch(group, wire.clone(), self.grace, self.reach, stderr);
         let (handler, lifecycle) = (self.handler.clone(), self.lifecycle.clone());

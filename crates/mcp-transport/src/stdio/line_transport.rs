@@ -1,7 +1,13 @@
-use std::{borrow::Cow, future::Future, io, sync::Arc, time::Duration};
+use std::{
+    borrow::Cow,
+    future::Future,
+    io,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use rmcp::{
-    model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage},
+    model::{ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage},
     service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage},
 };
 use tokio::{
@@ -18,13 +24,16 @@ use super::{
 };
 use crate::{
     TransportError,
-    request::{Sorted, nothing_for},
+    request::{Admission, Sorted, for_rmcp, nothing_for},
 };
 
 /// How long the calls in flight wait, at the end of the output, for the input's last reader to go.
 const LAST_READER: Duration = Duration::from_millis(100);
 /// How often it is looked for: nothing tells of it.
 const LOOK: Duration = Duration::from_millis(1);
+
+/// The JSON-RPC error of a request that has no room; from the range that is free to use.
+const BUSY: ErrorCode = ErrorCode(-32000);
 
 /// One newline-delimited connection, as rmcp's service loop sees it.
 ///
@@ -59,8 +68,10 @@ impl rmcp::transport::Transport<RoleClient> for LineTransport {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        let answering = self.wire.requests.asked().answering(&message);
         let sent = self.wire.send(message);
         async move {
+            let _answering = answering;
             match sent {
                 Sent::Now(result) => result,
                 Sent::Later(result) => result.await.unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into())),
@@ -146,15 +157,28 @@ impl LineTransport {
         let line = self.lines.line();
         match self.wire.sort(line) {
             Sorted::Delivered(id) => Some(nothing_for(id)),
-            Sorted::Unasked | Sorted::Other => serde_json::from_slice(line).ok(),
+            Sorted::Unasked | Sorted::Other => for_rmcp(line),
             Sorted::Stray => None,
-            Sorted::Request(id) => {
-                let message = serde_json::from_slice(line).ok();
-                if message.is_none() {
+            Sorted::Echo(_) if self.wire.is_shaking_hands.load(Ordering::Relaxed) => {
+                self.wire.echoes.store(true, Ordering::Relaxed);
+                self.wire.stop.cancel();
+                None
+            }
+            Sorted::Request(id) | Sorted::Echo(id) => {
+                let Some(message) = for_rmcp(line) else {
                     let error = ErrorData::invalid_request("the request could not be understood", None);
-                    self.wire.send_own(&ClientJsonRpcMessage::error(error, Some(id)));
+                    self.wire.refuse(id, error);
+                    return None;
+                };
+                match self.wire.requests.asked().admit(&id, line.len()) {
+                    Admission::Admitted => Some(message),
+                    Admission::Repeated => None,
+                    Admission::Full => {
+                        let error = ErrorData::new(BUSY, "too many requests are without an answer", None);
+                        self.wire.refuse(id, error);
+                        None
+                    }
                 }
-                message
             }
         }
     }

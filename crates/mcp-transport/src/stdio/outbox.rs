@@ -164,7 +164,7 @@ impl Outbox {
         }
     }
 
-    #[cfg(test)]
+    /// How many frames have not left.
     pub(super) fn waiting(&self) -> usize {
         self.state().queue.len()
     }

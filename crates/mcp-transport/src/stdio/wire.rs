@@ -1,7 +1,13 @@
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use rmcp::{
-    model::{CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, Notification, RequestId},
+    model::{
+        CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ErrorData, Notification,
+        RequestId,
+    },
     service::{RoleClient, TxJsonRpcMessage},
 };
 use tokio::sync::{mpsc, oneshot};
@@ -10,8 +16,12 @@ use tokio_util::sync::CancellationToken;
 use super::outbox::{Outbox, Sent};
 use crate::{
     ToolCall, TransportError,
-    request::{Arrival, Carrier, Extent, Outgoing, Requests, Sorted, Tap},
+    request::{Arrival, Asked, Carrier, Extent, Outgoing, Requests, Sorted, Tap},
 };
+
+/// How many frames may wait for the server for one of our refusals to be added. They cost the server
+/// nothing to provoke.
+const MOST_WAITING: usize = 256;
 
 /// What the two directions of one connection share: the outbox, and the requests under way.
 pub(super) struct Wire {
@@ -23,19 +33,25 @@ pub(super) struct Wire {
     pub(super) stop: CancellationToken,
     /// The child has exited: what is still in the pipe is read, then the connection ends.
     pub(super) child_gone: CancellationToken,
+    /// Until the handshake is done.
+    pub(super) is_shaking_hands: AtomicBool,
+    /// What came in then was a request of ours.
+    pub(super) echoes: AtomicBool,
     /// Cancelled when the last request under way has ended after the outbox broke.
     drained: CancellationToken,
 }
 
 impl Wire {
-    pub(super) fn new(outbox: Outbox) -> (Arc<Self>, mpsc::UnboundedReceiver<RequestId>) {
+    pub(super) fn new(outbox: Outbox, asked: Asked) -> (Arc<Self>, mpsc::UnboundedReceiver<RequestId>) {
         let (releases, released) = mpsc::unbounded_channel();
         let wire = Self {
             outbox,
-            requests: Requests::default(),
+            requests: Requests::new(asked),
             releases,
             stop: CancellationToken::new(),
             child_gone: CancellationToken::new(),
+            is_shaking_hands: AtomicBool::new(true),
+            echoes: AtomicBool::new(false),
             drained: CancellationToken::new(),
         };
         (Arc::new(wire), released)
@@ -103,8 +119,16 @@ impl Wire {
         }
     }
 
+    /// Answers a request of the server with an error of our own, unless so much waits for the server that
+    /// it can do without.
+    pub(super) fn refuse(&self, id: RequestId, error: ErrorData) {
+        if self.outbox.waiting() < MOST_WAITING {
+            self.send_own(&ClientJsonRpcMessage::error(error, Some(id)));
+        }
+    }
+
     /// Sends a message of our own.
-    pub(super) fn send_own(&self, message: &ClientJsonRpcMessage) {
+    fn send_own(&self, message: &ClientJsonRpcMessage) {
         if let Ok(json) = serde_json::to_vec(message) {
             drop(self.outbox.push(json, None));
         }

@@ -1,0 +1,280 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_transport::{Connector, ErrorKind, ServerIdentity, Transport};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
+use tracing::debug;
+
+use super::{
+    DownReason, State, Status, Supervision,
+    changes::Listed,
+    machine::{Action, Condition, Event, Machine, Moment},
+    traffic::{Counted, Traffic},
+};
+use crate::{
+    Catalog, ConnectionId, DiscoveryError, DiscoveryErrorKind, Generation, backoff::random,
+    oversight::Oversight,
+};
+
+/// What the handles, the flights and the monitor of one server share. Nothing here is held over an await.
+pub(super) struct Core {
+    known: Mutex<Known>,
+    status: watch::Sender<Status>,
+    listed: watch::Sender<Option<Listed>>,
+    /// Wakes the monitor.
+    wake: Arc<Notify>,
+    connector: Arc<dyn Connector>,
+    epoch: Instant,
+}
+
+struct Known {
+    machine: Machine,
+    /// What goes over the connection that was made last.
+    traffic: Arc<Traffic>,
+    /// What the server that was started last is.
+    identity: Option<ServerIdentity>,
+    /// How many explicit connects are under way.
+    asking: usize,
+    starts: u64,
+    latest: Latest,
+}
+
+/// The latest listing, as far as a status tells of it.
+#[derive(Clone, Copy, Default)]
+struct Latest {
+    generation: Option<Generation>,
+    connection: Option<ConnectionId>,
+    tools: usize,
+    quarantined: usize,
+}
+
+impl Core {
+    pub(super) fn new(connector: Arc<dyn Connector>, rules: Supervision) -> Self {
+        let (epoch, wake) = (Instant::now(), Arc::new(Notify::new()));
+        let known = Known {
+            machine: Machine::new(rules),
+            traffic: Arc::new(Traffic::new(epoch, Arc::clone(&wake))),
+            identity: None,
+            asking: 0,
+            starts: 0,
+            latest: Latest::default(),
+        };
+        let status = known.status(epoch, epoch);
+        Self {
+            known: Mutex::new(known),
+            status: watch::channel(status).0,
+            listed: watch::channel(None).0,
+            wake,
+            connector,
+            epoch,
+        }
+    }
+
+    pub(super) fn status(&self) -> Status {
+        self.status.borrow().clone()
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<Status> {
+        self.status.subscribe()
+    }
+
+    pub(super) fn listed(&self) -> watch::Receiver<Option<Listed>> {
+        self.listed.subscribe()
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.known().machine.is_stopped()
+    }
+
+    /// Waits until something has happened.
+    pub(super) async fn woken(&self) {
+        self.wake.notified().await;
+    }
+
+    /// Somebody connects explicitly, for as long as the guard is there.
+    pub(super) fn asked(&self) -> Asking<'_> {
+        let mut known = self.known();
+        known.asking += 1;
+        self.tell(known, Event::Asked);
+        Asking(self)
+    }
+
+    /// Something has happened.
+    pub(super) fn on(&self, event: Event) {
+        self.tell(self.known(), event);
+    }
+
+    /// The connection that this is the catalog of is lost, and takes no further call.
+    pub(super) fn shut(&self, catalog: &Catalog, reason: DownReason) {
+        let known = self.known();
+        known.traffic.shut();
+        self.tell(known, Event::Lost { connection: catalog.connection(), reason });
+    }
+
+    /// Gives the connection up unless a call is in flight on it. False when one is.
+    pub(super) fn give_up(&self, connection: ConnectionId) -> bool {
+        let known = self.known();
+        let given_up = known.traffic.give_up();
+        if given_up {
+            self.tell(known, Event::Lost { connection, reason: DownReason::Unresponsive });
+        }
+        given_up
+    }
+
+    /// What is to be done now, or until when to wait for something to happen.
+    pub(super) fn due(&self) -> Result<Action, Option<Instant>> {
+        let mut known = self.known();
+        let now = self.now();
+        // Before looking at the traffic, so that nothing is missed that comes after the look.
+        known.traffic.watch(known.machine.condition() == Condition::Degraded);
+        let (heard, busy) = (known.traffic.answered(), known.traffic.is_busy());
+        if let Some(heard) = heard {
+            known.machine.on(now, Event::Heard(heard));
+        }
+        let due = known.machine.due(now, busy);
+        let wakes_at = known.machine.wakes_at();
+        self.publish(&known);
+        due.ok_or_else(|| wakes_at.and_then(|at| self.epoch.checked_add(at)))
+    }
+
+    /// Looks whether the connector reaches another server than the one that is down.
+    pub(super) fn look(&self) {
+        let identity = self.connector.identity();
+        let mut known = self.known();
+        if known.identity.as_ref().is_some_and(|started| *started != identity) && !known.machine.has_link() {
+            known.identity = Some(identity);
+            self.tell(known, Event::Edited);
+        }
+    }
+
+    fn now(&self) -> Moment {
+        Moment { at: self.epoch.elapsed(), spread: random() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, mut known: MutexGuard<'_, Known>, event: Event) {
+        let heard = known.traffic.answered();
+        if let Some(heard) = heard {
+            known.machine.on(self.now(), Event::Heard(heard));
+        }
+        known.machine.on(self.now(), event);
+        self.publish(&known);
+        drop(known);
+        self.wake.notify_one();
+    }
+
+    /// Tells how the server is now. Under the lock, so that states are told in their order.
+    fn publish(&self, known: &Known) {
+        self.status.send_if_modified(|status| {
+            let mut now = known.status(self.epoch, status.since);
+            if !status.state.is_same_as(now.state) {
+                now.since = Instant::now();
+                debug!(state = now.state.code(), "the state of the server changed");
+            }
+            let is_news = *status != now;
+            *status = now;
+            is_news
+        });
+    }
+}
+
+impl Known {
+    fn status(&self, epoch: Instant, since: Instant) -> Status {
+        let Latest { generation, connection, tools, quarantined } = self.latest;
+        let restarts = self.starts.saturating_sub(1);
+        let state = match self.machine.condition() {
+            Condition::Connecting => State::Connecting,
+            Condition::Ready => State::Ready,
+            Condition::Degraded => State::Degraded,
+            Condition::Stopped => State::Stopped,
+            Condition::Down { reason, next_try } => {
+                State::Down { reason, next_try: next_try.and_then(|next| epoch.checked_add(next)) }
+            }
+        };
+        Status { state, since, generation, connection, tools, quarantined, restarts }
+    }
+}
+
+impl Oversight for Core {
+    fn permit(&self) -> Result<(), DiscoveryErrorKind> {
+        let identity = self.connector.identity();
+        let mut known = self.known();
+        let now = self.now();
+        if known.identity.as_ref().is_some_and(|started| *started != identity) {
+            known.machine.on(now, Event::Edited);
+        }
+        let permitted = known.machine.permit(now);
+        if permitted.is_ok() {
+            known.starts += 1;
+            known.identity = Some(identity);
+        }
+        self.publish(&known);
+        drop(known);
+        self.wake.notify_one();
+        permitted
+    }
+
+    fn made(&self, transport: Arc<dyn Transport>) -> Arc<dyn Transport> {
+        let traffic = Arc::new(Traffic::new(self.epoch, Arc::clone(&self.wake)));
+        self.known().traffic = Arc::clone(&traffic);
+        Arc::new(Counted::new(transport, traffic))
+    }
+
+    fn listed(&self, catalog: &Catalog) {
+        let (connection, generation) = (catalog.connection(), catalog.generation());
+        let probed = catalog.transport().is_probed();
+        let mut known = self.known();
+        known.latest = Latest {
+            generation: Some(generation),
+            connection: Some(connection),
+            tools: catalog.len(),
+            quarantined: catalog.quarantined().len(),
+        };
+        self.listed.send_replace(Some(Listed::of(catalog)));
+        self.tell(known, Event::Listed { connection, generation, probed });
+    }
+
+    fn lost(&self, connection: ConnectionId) {
+        self.on(Event::Lost { connection, reason: DownReason::ConnectionLost });
+    }
+
+    fn failed(&self, error: &DiscoveryError) {
+        self.on(Event::Failed(reason(error)));
+    }
+
+    fn permits_another(&self) -> bool {
+        self.known().machine.permits_another(self.now())
+    }
+
+    fn landed(&self) {
+        self.on(Event::Landed);
+    }
+}
+
+fn reason(error: &DiscoveryError) -> DownReason {
+    match (error.kind(), error.transport_error().map(|error| error.kind())) {
+        (DiscoveryErrorKind::Connect, Some(ErrorKind::CommandNotFound | ErrorKind::Tls)) => {
+            DownReason::Misconfigured
+        }
+        (DiscoveryErrorKind::Connect | DiscoveryErrorKind::IdentityChanged, _) => DownReason::NotReached,
+        _ => DownReason::NotListed,
+    }
+}
+
+/// An explicit connect under way.
+pub(super) struct Asking<'a>(&'a Core);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let mut known = self.0.known();
+        known.asking -= 1;
+        if known.asking == 0 {
+            self.0.tell(known, Event::Served);
+        }
+    }
+}

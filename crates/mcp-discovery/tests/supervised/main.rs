@@ -1,0 +1,9 @@
+//! `SupervisedDiscovery` against a server that comes and goes.
+
+mod changes;
+mod coming_back;
+mod explicit;
+mod health;
+mod many;
+mod schedules;
+mod server;

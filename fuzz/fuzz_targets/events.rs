@@ -1,0 +1,4 @@
+//! See `mcp_tool_fuzz::events`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mcp_tool_fuzz::events(data));

@@ -1,0 +1,62 @@
+//! Sessions that are lost, and servers that have none.
+
+use std::time::Duration;
+
+use mcp_tool::{
+    Discovery,
+    mcp_discovery::{DownReason, State},
+};
+use mcp_tool_cli::fault_server::{Http, Sessions};
+use tokio::time::sleep;
+
+use crate::{is_down, put, reaches, replaced, rules, server::Server, supervised};
+
+#[tokio::test]
+async fn a_session_is_probed_and_a_server_without_sessions_is_not() {
+    for (sessions, is_probed) in [(Sessions::NotFound, true), (Sessions::Stateless, false)] {
+        let http = Server::start(&put().http(Http::new().sessions(sessions))).await;
+        let server = supervised(http.connector(), rules());
+        let catalog = server.connect().await.unwrap();
+        assert_eq!(catalog.transport().is_probed(), is_probed, "{sessions:?}");
+        match is_probed {
+            true => drop(http.wait_for(|record| record.lists().len() >= 4).await),
+            false => {
+                server.doubt(catalog.generation());
+                sleep(Duration::from_secs(1)).await;
+                assert_eq!(http.record().lists().len(), 1);
+            }
+        }
+        assert_eq!((server.status().state, server.status().restarts), (State::Ready, 0));
+        drop((server, catalog));
+        http.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_has_forgotten_the_session_is_connected_anew_without_a_call() {
+    for sessions in [Sessions::NotFound, Sessions::BadRequest, Sessions::BadRequestAnswered] {
+        let http = Server::start(&put().http(Http::new().sessions(sessions))).await;
+        let server = supervised(http.connector(), rules().with_probe_failures(1_000));
+        let first = server.connect().await.unwrap();
+        http.stay_down().await;
+        http.come_back();
+        replaced(&server, first.connection()).await;
+        assert_eq!(http.record().starts().len(), 2, "{sessions:?}");
+        drop((server, first));
+        http.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_down_and_comes_back() {
+    let http = Server::start(&put()).await;
+    let server = supervised(http.connector(), rules());
+    let first = server.connect().await.unwrap();
+    http.stay_down().await;
+    reaches(&server, |status| is_down(status, DownReason::NotReached)).await;
+    assert!(first.transport().is_closed());
+    http.come_back();
+    replaced(&server, first.connection()).await;
+    drop((server, first));
+    http.stop().await;
+}
