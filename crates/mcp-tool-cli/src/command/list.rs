@@ -62,9 +62,13 @@ pub(crate) fn run(options: Options) -> Exit {
     let Options { timeout, output, schema, verbose, policy, server } = options;
     let detail = if schema { Detail::Schemas } else { Detail::Hints };
     let log = Log::new(screen.clone(), Verbosity::of(verbose));
+    let none_configured = server.none_configured();
     server
         .one_or_all(&screen)
         .and_then(|servers| {
+            if servers.is_empty() {
+                screen.line(&none_configured);
+            }
             until_interrupted(&screen, |interruption| async move {
                 let views = look(servers, timeout, &policy, &log, &interruption.token).await;
                 let text = match output {

@@ -123,7 +123,6 @@ impl ServerOptions {
             return Ok(vec![Listed { name: name.clone(), server: Ok(server) }]);
         }
         let files = self.files();
-        let searched = self.searched();
         if let Some(server) = self.given()? {
             return Ok(vec![Listed { name: "server".into(), server: Ok(server) }]);
         }
@@ -136,11 +135,6 @@ impl ServerOptions {
                 "`{}` of {} is not used: your own configuration has a server of that name",
                 entry.name(),
                 entry.file().display()
-            ));
-        }
-        if found.entries.is_empty() {
-            screen.line(&format!(
-                "no servers are configured {searched}; name a server by --url URL, or by -- COMMAND at the end"
             ));
         }
         let listed = |entry: &Entry| Listed { name: entry.name().to_owned(), server: Server::of(entry) };
@@ -157,15 +151,18 @@ impl ServerOptions {
         }
     }
 
-    /// Where servers are looked up.
-    fn searched(&self) -> String {
-        match (&self.config, user_directory()) {
+    /// What is said where no servers are configured: where they were looked for, and what to do.
+    pub(crate) fn none_configured(&self) -> String {
+        let searched = match (&self.config, user_directory()) {
             (Some(file), _) => format!("in {}", file.display()),
             (None, Some(directory)) => {
                 format!("in {} or a trusted ./.mcp.json", directory.join("mcp.json").display())
             }
             (None, None) => "in a trusted ./.mcp.json, and there is no directory of the user's".into(),
-        }
+        };
+        format!(
+            "no servers are configured {searched}; name a server by --url URL, or by -- COMMAND at the end"
+        )
     }
 
     /// A server that is given on the command line.

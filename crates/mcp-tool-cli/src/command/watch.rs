@@ -59,9 +59,13 @@ pub(crate) fn run(options: Options) -> Exit {
     let screen = Arc::new(Screen::stderr());
     let Options { output, verbose, server } = options;
     let log = Log::new(screen.clone(), Verbosity::of(verbose));
+    let none_configured = server.none_configured();
     server
         .one_or_all(&screen)
         .and_then(|listed| {
+            if listed.is_empty() {
+                return Err(Problem::new(none_configured));
+            }
             let entries = entries(listed, &screen, &log)?;
             until_interrupted(&screen, |interruption| watch(entries, output, interruption, &screen))
         })
@@ -70,12 +74,6 @@ pub(crate) fn run(options: Options) -> Exit {
 
 /// The servers that can be started; what is wrong with the others is told.
 fn entries(listed: Vec<Listed>, screen: &Screen, log: &Log) -> Result<Vec<ServerEntry>, Problem> {
-    if listed.is_empty() {
-        return Err(Problem::new(
-            "no servers are configured: write them into mcp-tool/mcp.json of your configuration directory, or say \
-             --config FILE, --url URL, or -- COMMAND at the end",
-        ));
-    }
     let mut entries = Vec::new();
     for Listed { name, server } in listed {
         match server {
