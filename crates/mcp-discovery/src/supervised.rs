@@ -139,7 +139,7 @@ impl SupervisedDiscovery {
     pub async fn connect(&self) -> Result<Arc<Catalog>, DiscoveryError> {
         self.watched();
         let _asking = self.0.core.asked();
-        self.0.paging.catalog().await
+        self.brought().await
     }
 
     /// A catalog over a new connection. The present one is closed first, if there is one, also where it is
@@ -161,7 +161,7 @@ impl SupervisedDiscovery {
             // An error says that the runtime shuts down.
             let _ = tokio::spawn(closing).await;
         }
-        self.0.paging.catalog().await
+        self.brought().await
     }
 
     /// The present catalog, if there is one; starts nothing. Its connection may have ended.
@@ -234,6 +234,12 @@ impl SupervisedDiscovery {
             }
         });
         async { stopping.await.unwrap_or_default() }
+    }
+
+    async fn brought(&self) -> Result<Arc<Catalog>, DiscoveryError> {
+        let catalog = self.0.paging.catalog().await?;
+        self.0.core.brought(&catalog);
+        Ok(catalog)
     }
 
     /// Fails if the server is stopped; sees to it that it is watched over if not.

@@ -7,9 +7,10 @@ use mcp_tool::{
     mcp_discovery::{DownReason, State},
 };
 use mcp_tool_cli::fault_server::{Http, Sessions};
+use rustix::process::Signal;
 use tokio::time::sleep;
 
-use crate::{is_down, put, reaches, replaced, rules, server::Server, supervised};
+use crate::{bench::process::signal, is_down, put, reaches, replaced, rules, server::Server, supervised};
 
 #[tokio::test]
 async fn a_session_is_probed_and_a_server_without_sessions_is_not() {
@@ -45,6 +46,24 @@ async fn a_server_that_has_forgotten_the_session_is_connected_anew_without_a_cal
         drop((server, first));
         http.stop().await;
     }
+}
+
+#[tokio::test]
+async fn a_peer_that_stops_answering_without_closing_is_found_out_and_comes_back() {
+    let http = Server::start(&put()).await;
+    let rules = rules().with_start_timeout(Duration::from_secs(1)).with_cap(Duration::from_millis(100));
+    let server = supervised(http.connector(), rules);
+    let first = server.connect().await.unwrap();
+    // The kernel goes on accepting for it.
+    let pid = http.record().pids()[0];
+    signal(pid, Signal::STOP);
+    reaches(&server, |status| is_down(status, DownReason::NotReached)).await;
+    assert!(first.transport().is_closed());
+    signal(pid, Signal::CONT);
+    replaced(&server, first.connection()).await;
+    assert_eq!(http.record().starts().len(), 1);
+    drop((server, first));
+    http.stop().await;
 }
 
 #[tokio::test]

@@ -106,6 +106,17 @@ impl Core {
         self.tell(self.known(), event);
     }
 
+    /// An explicit connect has brought this. It may have landed while the server was being stopped, and not
+    /// have counted then.
+    pub(super) fn brought(&self, catalog: &Catalog) {
+        let probed = catalog.transport().is_probed();
+        let known = self.known();
+        if !known.machine.has_link() && !catalog.transport().is_closed() {
+            let (connection, generation) = (catalog.connection(), catalog.generation());
+            self.tell(known, Event::Listed { connection, generation, probed });
+        }
+    }
+
     /// The connection that this is the catalog of is lost, and takes no further call.
     pub(super) fn shut(&self, catalog: &Catalog, reason: DownReason) {
         let known = self.known();
@@ -276,5 +287,29 @@ impl Drop for Asking<'_> {
         if known.asking == 0 {
             self.0.tell(known, Event::Served);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::pending, time::Duration};
+
+    use mcp_transport::connector_fn;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn while_anybody_asks_the_next_start_is_permitted() {
+        let rules = Supervision::default().with_start_budget(1, Duration::from_secs(600));
+        let core = Core::new(Arc::new(connector_fn(pending)), rules);
+        assert_eq!(core.permit(), Ok(()));
+        core.landed();
+        let (first, second) = (core.asked(), core.asked());
+        drop(first);
+        assert_eq!(core.permit(), Ok(()));
+        core.landed();
+        assert_eq!(core.permit(), Err(DiscoveryErrorKind::Parked));
+        drop((second, core.asked()));
+        assert_eq!(core.permit(), Err(DiscoveryErrorKind::Parked));
     }
 }

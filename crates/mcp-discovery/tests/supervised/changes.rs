@@ -142,6 +142,27 @@ async fn changes_without_end_are_told_all_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn listings_without_end_put_off_a_change_only_for_a_while() {
+    let server = Server::new();
+    let discovery = SupervisedDiscovery::new(server.clone());
+    discovery.connect().await.unwrap();
+    let mut changes = discovery.changes();
+    let (teller, listing) = (server.clone(), discovery.clone());
+    let telling = tokio::spawn(async move {
+        for number in 0.. {
+            teller.tools([tool(&format!("t{number}"), "{}")]);
+            listing.refresh().await.unwrap();
+            sleep(Duration::from_millis(100)).await;
+        }
+    });
+    let begun = Instant::now();
+    next(&mut changes).await;
+    let took = begun.elapsed();
+    assert!((1_000..=1_100).contains(&took.as_millis()), "{took:?}");
+    telling.abort();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_restart_that_brings_the_same_tools_is_no_change_and_one_with_others_is() {
     let server = Server::new();
     let discovery = SupervisedDiscovery::new(server.clone());

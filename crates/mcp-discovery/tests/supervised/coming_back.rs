@@ -259,6 +259,37 @@ async fn a_caller_who_joins_the_recovery_gets_as_many_tries_as_any_other() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn all_tries_of_a_call_are_one_connecting() {
+    let server = Server::new();
+    server.next([Start::Refused, Start::Refused, Start::Refused]);
+    let discovery = SupervisedDiscovery::new(server.clone());
+    let history = history(&discovery);
+    assert!(discovery.catalog().await.is_ok());
+    tokio::task::yield_now().await;
+    assert_eq!(*history.lock().unwrap(), ["not_started", "connecting", "ready"]);
+    assert_eq!((server.starts(), discovery.status().restarts), (4, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_a_rebuild_replaces_shows_in_the_status() {
+    let server = Server::new();
+    server.without_events();
+    server.usually(Start::Slow(Duration::from_secs(1)));
+    let discovery = SupervisedDiscovery::new(server.clone());
+    let before = discovery.connect().await.unwrap();
+    let history = history(&discovery);
+    sleep(Duration::from_secs(20)).await;
+    // Lost twice, with the connection open, as over HTTP.
+    server.lose_lists(2);
+    let after = discovery.rebuild(before.generation()).await.unwrap();
+    assert_eq!(after.connection(), before.connection().next());
+    tokio::task::yield_now().await;
+    assert_eq!(*history.lock().unwrap(), ["ready", "connecting", "ready"]);
+    sleep(AGES).await;
+    assert_eq!((server.starts(), server.open(), discovery.status().restarts), (2, 1, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_recovery_that_nobody_has_joined_is_one_start() {
     let server = Server::new();
     let discovery = SupervisedDiscovery::new(server.clone());

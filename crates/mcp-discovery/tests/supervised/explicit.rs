@@ -87,6 +87,37 @@ async fn a_stop_whose_wait_is_dropped_stops_all_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_connection_that_lands_while_the_server_is_being_stopped_is_closed_too() {
+    let server = Server::new();
+    let discovery = SupervisedDiscovery::new(server.clone());
+    let clone = discovery.clone();
+    server.within_list(move || drop(clone.stop()));
+    let landed = discovery.connect().await.unwrap();
+    sleep(AGES).await;
+    assert!(landed.transport().is_closed());
+    assert_eq!((server.starts(), server.open(), discovery.status().state), (1, 0, State::Stopped));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_connects_meanwhile_may_have_the_connection_that_lands() {
+    let server = Server::new();
+    let discovery = SupervisedDiscovery::new(server.clone());
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    let clone = discovery.clone();
+    server.within_list(move || {
+        let connecting = clone.clone();
+        let _ = sender.send(tokio::spawn(async move { connecting.connect().await }));
+        drop(clone.stop());
+    });
+    let landed = discovery.connect().await.unwrap();
+    let connected = receiver.await.unwrap().await.unwrap().unwrap();
+    assert!(Arc::ptr_eq(&landed, &connected));
+    sleep(Duration::from_secs(31)).await;
+    assert_eq!((server.starts(), server.open(), discovery.status().state), (1, 1, State::Ready));
+    assert_eq!(server.probes(), 1, "it is watched over");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_connect_right_behind_a_stop_gets_a_connection_that_lives() {
     let server = Server::new();
     server.usually(Start::Slow(Duration::from_secs(1)));

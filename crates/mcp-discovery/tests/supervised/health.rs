@@ -276,6 +276,17 @@ async fn a_session_that_the_server_says_is_lost_is_replaced_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_connection_that_ends_and_tells_nothing_is_found_closed_when_it_would_be_probed() {
+    let server = Server::new();
+    server.without_events();
+    let (discovery, catalog) = connected(&server).await;
+    server.link().end();
+    let begun = Instant::now();
+    replaced(&discovery, catalog.connection()).await;
+    assert_eq!((begun.elapsed().as_secs(), server.probes(), server.starts()), (30, 0, 2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_starts_and_never_lists_its_tools_is_given_up_and_tried_again() {
     let server = Server::new();
     server.next([Start::Mute]);

@@ -76,6 +76,12 @@ struct Script {
     probe: Probe,
     is_probed: bool,
     tools: Vec<RawTool>,
+    /// How many listings are lost from now on, without the connection.
+    lost_lists: usize,
+    /// Its connections tell nothing on their own.
+    is_quiet: bool,
+    /// Done within the next request for a page.
+    within_list: Option<Box<dyn FnOnce() + Send>>,
     identity: ServerIdentity,
     log: Vec<Instant>,
     links: Vec<Arc<Link>>,
@@ -91,6 +97,9 @@ impl Server {
                 probe: Probe::Answered,
                 is_probed: true,
                 tools: vec![tool("put", "{}")],
+                lost_lists: 0,
+                is_quiet: false,
+                within_list: None,
                 identity: ServerIdentity::unspecified(),
                 log: Vec::new(),
                 links: Vec::new(),
@@ -122,6 +131,20 @@ impl Server {
 
     pub(crate) fn tools(&self, tools: impl IntoIterator<Item = RawTool>) {
         self.script().tools = tools.into_iter().collect();
+    }
+
+    /// Does this while the next request for a page is being answered.
+    pub(crate) fn within_list(&self, work: impl FnOnce() + Send + 'static) {
+        self.script().within_list = Some(Box::new(work));
+    }
+
+    pub(crate) fn without_events(&self) {
+        self.script().is_quiet = true;
+    }
+
+    /// Loses the answers to so many requests for a page.
+    pub(crate) fn lose_lists(&self, lists: usize) {
+        self.script().lost_lists = lists;
     }
 
     pub(crate) fn become_another(&self, name: &str) {
@@ -303,7 +326,16 @@ impl Transport for Link {
             let _ = ended.wait_for(|ended| *ended).await;
             return Err(TransportError::lost());
         }
-        let tools = self.server.script().tools.clone();
+        let within = self.server.script().within_list.take();
+        within.into_iter().for_each(|work| work());
+        let tools = {
+            let mut script = self.server.script();
+            if script.lost_lists > 0 {
+                script.lost_lists -= 1;
+                return Err(TransportError::lost());
+            }
+            script.tools.clone()
+        };
         if self.start == Start::Crashes {
             self.end();
         }
@@ -337,6 +369,9 @@ impl Transport for Link {
     }
 
     fn events(&self) -> Events {
+        if self.server.script().is_quiet {
+            return Events::quiet();
+        }
         let events = self.events.subscribe();
         if self.is_closed() { Events::closed() } else { events }
     }
