@@ -14,7 +14,7 @@ use crate::{
     call::{At, Ending, Leave, Orphan, Progress, Request, Run, Stage},
     discovery::Found,
     fault::Fault,
-    scenario::{Content, GuardIs, Holds, Writes},
+    scenario::{Content, GuardIs, Holds, Sends, Writes},
     system::System,
     world::{Catalog, Leg, World},
 };
@@ -171,7 +171,7 @@ impl System {
     }
 
     fn consult(&self, world: &mut World, who: usize, facts: Consultation) -> Event {
-        let mut trust_now = world.trust;
+        let (mut trust_now, caller) = (world.trust, world.calls[who].caller);
         let run = world.calls[who].run_mut();
         if self.has(Fault::TrustsEverybody) {
             trust_now = Trust::BOTH;
@@ -180,6 +180,10 @@ impl System {
             trust_now = run.decided_under;
         }
         run.decided_under = trust_now;
+        let continues = caller.sends == Sends::Continuation && !self.has(Fault::ReplaysContinuations);
+        if continues && facts.delivery != Delivery::Unsent {
+            return Event::Continuation;
+        }
         let trust_then = run.began.map_or(Trust::NONE, |(_, trust)| trust);
         let attempt = FailedAttempt::new(self.tool.clone(), facts.checkpoint)
             .with_delivery(facts.delivery)
@@ -235,7 +239,7 @@ impl System {
             AttemptKind::Resend => trust_then,
             AttemptKind::Replay => run.decided_under,
         };
-        let declared = caller.tool.is_declared_safe(catalog.content);
+        let declared = caller.tool.is_declared_safe(catalog.content) && caller.sends == Sends::Call;
         // Both are written anew when this attempt fails.
         (run.lost_after, run.decided_under) = (None, Trust::NONE);
         run.at = At::Attempt(Request {

@@ -21,6 +21,8 @@ pub(crate) enum Fault {
     TakesARefusalForProof,
     /// Before it lists again, the invocation forgets that it is in doubt.
     ForgetsDoubt,
+    /// The policy is asked about a continuation, too.
+    ReplaysContinuations,
     /// An answer is taken for a lost connection.
     TakesAnAnswerForALoss,
     /// The caller's cancellation is taken for a lost connection, and nobody looks at it again.

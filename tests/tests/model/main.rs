@@ -87,7 +87,7 @@ fn check(exhaustive: &Exhaustive) -> usize {
 fn each_fault_of_the_environment_breaks_the_invariant_that_is_about_it() {
     use properties as p;
     #[rustfmt::skip]
-    let rows: [(Fault, Scenario, &'static str); 28] = [
+    let rows: [(Fault, Scenario, &'static str); 29] = [
         (Fault::TrustsEverybody,           runs::TRUST_TO_COME, p::I6_HAND),
         (Fault::TrustsEverybody,           runs::NO_GUARD,      p::I1),
         (Fault::CarriesTrustOver,          runs::TRUST,         p::I6_HAND),
@@ -101,6 +101,7 @@ fn each_fault_of_the_environment_breaks_the_invariant_that_is_about_it() {
         (Fault::ClaimsUnsent,              runs::LOSSES,        p::I16),
         (Fault::TakesARefusalForProof,     runs::HTTP,          p::I1),
         (Fault::ForgetsDoubt,              runs::LOSSES,        p::I3),
+        (Fault::ReplaysContinuations,      runs::CONTINUES,     p::I1),
         (Fault::TakesAnAnswerForALoss,     runs::LOSSES,        p::I7),
         (Fault::TakesACancelForALoss,      runs::LEAVES,        p::I8),
         (Fault::TakesNoTurn,               runs::HTTP,          p::I11_ONE),

@@ -116,6 +116,7 @@ pub(crate) const TOOL_CHANGED: &str = "a call ended with tool_changed";
 pub(crate) const SERVER_CHANGED: &str = "a call ended with server_changed";
 pub(crate) const TRUST_WITHDRAWN: &str = "a call ended with trust_withdrawn";
 pub(crate) const OVER_BUDGET: &str = "a call ended because the budget for retries was used up";
+pub(crate) const CONTINUATION: &str = "a call ended because it continues another";
 pub(crate) const STRAGGLED: &str = "a call was lost on a generation that had a successor";
 pub(crate) const THIRD: &str = "there was a third generation";
 pub(crate) const BOTH: &str = "both calls were replayed at once";
@@ -144,6 +145,7 @@ fn reached() -> Vec<Property<System>> {
         Property::sometimes(SERVER_CHANGED, |_, world: &World| ends_with(world, "server_changed")),
         Property::sometimes(TRUST_WITHDRAWN, |_, world: &World| ends_with(world, "trust_withdrawn")),
         Property::sometimes(OVER_BUDGET, |_, world: &World| ends_with(world, "retry_budget")),
+        Property::sometimes(CONTINUATION, |_, world: &World| ends_with(world, "continuation")),
         Property::sometimes(STRAGGLED, |_, world: &World| {
             world.calls.iter().any(|call| call.run().is_some_and(|run| run.straggled))
         }),

@@ -6,10 +6,10 @@ use mcp_tool::{Trust, mcp_transport::Fence};
 
 use crate::{
     properties::{
-        BOTH, LATE, NOT_EXECUTED, OVER_BUDGET, REPLAYED, RESENT, SERVER_CHANGED, STRAGGLED, THIRD,
-        TOOL_CHANGED, TRUST_WITHDRAWN, TWICE, UNKNOWN,
+        BOTH, CONTINUATION, LATE, NOT_EXECUTED, OVER_BUDGET, REPLAYED, RESENT, SERVER_CHANGED, STRAGGLED,
+        THIRD, TOOL_CHANGED, TRUST_WITHDRAWN, TWICE, UNKNOWN,
     },
-    scenario::{Bounds, Caller, GuardIs, Holds, Pipe, Scenario, Tool, Wire, Writes},
+    scenario::{Bounds, Caller, GuardIs, Holds, Pipe, Scenario, Sends, Tool, Wire, Writes},
 };
 
 /// One scenario, what it has to reach, and how large it is at least. A model that can do less than it should
@@ -24,8 +24,8 @@ pub(crate) struct Exhaustive {
 const FENCED: Wire = Wire::Stdio { fence: Fence::GroupGone, pipe: Pipe::Tells };
 const UNFENCED: Wire = Wire::Stdio { fence: Fence::None, pipe: Pipe::IsSilent };
 
-const SAFE: Caller = Caller { tool: Tool::Idempotent, holds: Holds::Name };
-const PLAIN: Caller = Caller { tool: Tool::Plain, holds: Holds::Name };
+const SAFE: Caller = Caller { tool: Tool::Idempotent, holds: Holds::Name, sends: Sends::Call };
+const PLAIN: Caller = Caller { tool: Tool::Plain, ..SAFE };
 
 const THREE: Bounds = Bounds {
     listings: 3,
@@ -63,13 +63,15 @@ pub(crate) const IDENTITIES: Scenario = Scenario { bounds: Bounds { identities: 
 pub(crate) const LEAVES: Scenario = Scenario { bounds: Bounds { leaves: 1, ..TWO }, ..LOSSES };
 const EVENTS: Scenario = Scenario { bounds: Bounds { events: 1, ..TWO }, ..HTTP };
 pub(crate) const SUPERVISED: Scenario = Scenario { bounds: Bounds { recoveries: 1, ..TWO }, ..LOSSES };
+pub(crate) const CONTINUES: Scenario =
+    Scenario { callers: [Caller { sends: Sends::Continuation, ..SAFE }, SAFE], bounds: TWO, ..LOSSES };
 const RATIONED: Scenario = Scenario { bounds: Bounds { retries: 0, ..THREE }, ..LOSSES };
 pub(crate) const NEEDS_FENCE: Scenario = Scenario { writes: Writes::NeedFence, ..TWO_SAFE };
 const NO_FENCE_THERE: Scenario = Scenario { wire: UNFENCED, ..NEEDS_FENCE };
 
 /// Run with every `cargo test`.
 #[rustfmt::skip]
-pub(crate) const DAILY: [Exhaustive; 15] = [
+pub(crate) const DAILY: [Exhaustive; 16] = [
     run("stdio, three generations", LOSSES, 110_000, &[REPLAYED, RESENT, TWICE, UNKNOWN, NOT_EXECUTED, STRAGGLED, THIRD]),
     run("HTTP, three generations", HTTP, 120_000, &[REPLAYED, RESENT, TWICE, UNKNOWN, LATE, STRAGGLED, THIRD]),
     run("two safe calls", TWO_SAFE, 12_000, &[REPLAYED, RESENT, TWICE, BOTH]),
@@ -83,6 +85,7 @@ pub(crate) const DAILY: [Exhaustive; 15] = [
     run("tools that change under a call", EVENTS, 57_000, &[REPLAYED, STRAGGLED]),
     run("a supervisor beside the calls", SUPERVISED, 90_000, &[REPLAYED, RESENT, STRAGGLED]),
     run("retries are rationed", RATIONED, 70_000, &[REPLAYED, OVER_BUDGET]),
+    run("a continuation beside a call", CONTINUES, 11_000, &[REPLAYED, RESENT, CONTINUATION]),
     run("writes that need a fence", NEEDS_FENCE, 12_000, &[REPLAYED, RESENT, BOTH]),
     run("a fence is needed, and there is none", NO_FENCE_THERE, 9_000, &[RESENT, UNKNOWN]),
 ];

@@ -45,6 +45,7 @@ pub(crate) enum GuardIs {
 pub(crate) struct Caller {
     pub(crate) tool: Tool,
     pub(crate) holds: Holds,
+    pub(crate) sends: Sends,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +63,14 @@ pub(crate) enum Holds {
     Handle,
     /// A name: the definition that is listed when the call begins.
     Name,
+}
+
+/// Whether the call stands for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Sends {
+    Call,
+    /// It continues another one, whose server keeps a state for it: never a second time, whatever is declared.
+    Continuation,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -97,14 +97,15 @@ struct Told {
     failures_in_a_row: usize,
     died: bool,
     unknown_method: bool,
-    repeated_wrongly: bool,
+    /// It was asked for another page than the next one, or for one after the end.
+    asked_wrongly: bool,
 }
 
 fn told(asked: &[Asked]) -> Told {
     let (mut told, mut cursors, mut names) = (Told::default(), BTreeSet::new(), BTreeSet::new());
     let mut expected: Option<String> = None;
     for Asked { cursor, step } in asked {
-        told.repeated_wrongly |= *cursor != expected || told.complete || told.died;
+        told.asked_wrongly |= *cursor != expected || told.complete || told.circular || told.died;
         match step {
             Step::Page { tools, next } => {
                 (told.pages, told.failures_in_a_row) = (told.pages + 1, 0);
@@ -191,7 +192,7 @@ async fn any_listing(steps: Vec<Step>, limits: Limits) -> Result<(), TestCaseErr
     let outcome = discovery.catalog().await;
     let told = told(&server.asked());
     prop_assert!(start.elapsed().as_secs() <= Limits::TIME, "{:?}", start.elapsed());
-    prop_assert!(!told.repeated_wrongly, "{:?}", server.asked());
+    prop_assert!(!told.asked_wrongly, "{:?}", server.asked());
     prop_assert_eq!(server.connects(), 1);
     match outcome {
         Ok(catalog) => is_whole(&catalog, &told, limits)?,

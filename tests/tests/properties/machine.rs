@@ -1,5 +1,7 @@
 //! One invocation under any sequence of events that its driver may produce.
 
+use std::fmt::Debug;
+
 use mcp_tool::{
     Outcome, Reason,
     machine::{
@@ -10,7 +12,12 @@ use mcp_tool::{
     replay_policy::{self, Checkpoint, Decision, Definition, Delivery, Fence, Hints},
 };
 use proptest::{
-    collection::vec, option, prelude::Strategy, prop_assert, prop_assert_eq, proptest, sample::select,
+    collection::vec,
+    option,
+    prelude::{Just, Strategy},
+    prop_assert, prop_assert_eq, prop_oneof, proptest,
+    sample::select,
+    test_runner::TestCaseError,
 };
 
 /// What happens when the machine asks for something. More than it asks for is left over.
@@ -46,28 +53,14 @@ enum Told {
 
 const DENIED: replay_policy::Reason = replay_policy::Reason::Custom("denied");
 
-/// Mostly what goes on, so that long sequences are not rare.
+/// Mostly what goes on, so that the limit of tries is met in one sequence of twenty.
 fn fate() -> impl Strategy<Value = Fate> {
-    let wait = proptest::strategy::Union::new_weighted(vec![
-        (12, select(vec![Wait::Lists])),
-        (1, select(vec![Wait::Unavailable, Wait::Cancelled, Wait::DeadlinePassed])),
-    ]);
-    let class = select(vec![
-        ErrorClass::Connection,
-        ErrorClass::Connection,
-        ErrorClass::Connection,
-        ErrorClass::Connection,
-        ErrorClass::Abort,
-        ErrorClass::Other,
-    ]);
+    let wait = mostly(Wait::Lists, &[Wait::Unavailable, Wait::Cancelled, Wait::DeadlinePassed]);
+    let class = mostly(ErrorClass::Connection, &[ErrorClass::Abort, ErrorClass::Other]);
     let delivery = select(vec![Delivery::Unsent, Delivery::Unsent, Delivery::Refused, Delivery::Unknown]);
     let fails = (class, delivery).prop_map(|(class, delivery)| Attempt::Fails(class, delivery));
-    let attempt = proptest::strategy::Union::new_weighted(vec![
-        (9, fails.boxed()),
-        (1, select(vec![Attempt::Answered]).boxed()),
-    ]);
-    let told =
-        select([vec![Told::Replay; 12], vec![Told::Deny, Told::OverBudget, Told::Continuation]].concat());
+    let attempt = prop_oneof![20 => fails, 1 => Just(Attempt::Answered)];
+    let told = mostly(Told::Replay, &[Told::Deny, Told::OverBudget, Told::Continuation]);
     (wait, listed(), attempt, told).prop_map(|(wait, listed, attempt, decision)| Fate {
         wait,
         listed,
@@ -77,16 +70,18 @@ fn fate() -> impl Strategy<Value = Fate> {
 }
 
 fn listed() -> impl Strategy<Value = Listed> {
-    let definitions = [
-        vec![Definition::Same; 8],
-        vec![Definition::Changed, Definition::SchemaChanged, Definition::Ambiguous],
-    ]
-    .concat();
     let hints = select(vec![None, Some(Hints::idempotent()), Some(Hints::read_only()), Some(Hints::NONE)]);
-    let tool = (hints, select(definitions)).prop_map(|(hints, definition)| ListedTool { hints, definition });
-    let server = select([vec![Server::Same; 12], vec![Server::Changed]].concat());
-    (server, option::weighted(0.95, tool), select(vec![Fence::None, Fence::GroupGone]))
+    let others = [Definition::Changed, Definition::SchemaChanged, Definition::Ambiguous];
+    let tool = (hints, mostly(Definition::Same, &others))
+        .prop_map(|(hints, definition)| ListedTool { hints, definition });
+    let fence = select(vec![Fence::None, Fence::GroupGone]);
+    (mostly(Server::Same, &[Server::Changed]), option::weighted(0.98, tool), fence)
         .prop_map(|(server, tool, fence)| Listed { server, tool, fence })
+}
+
+/// One of the others once in twenty times.
+fn mostly<T: Clone + Debug + 'static>(one: T, others: &[T]) -> impl Strategy<Value = T> + use<T> {
+    prop_oneof![19 => Just(one), 1 => select(others.to_vec())]
 }
 
 /// What an onlooker writes down, and holds against what the machine says.
@@ -103,6 +98,8 @@ struct Onlooker {
     /// A listing came since the last failure.
     listed_since: bool,
     under_way: bool,
+    /// The last failure was one of the connection.
+    lost: bool,
     answered: bool,
 }
 
@@ -140,7 +137,8 @@ impl Onlooker {
         }
     }
 
-    fn failed(&mut self, delivery: Delivery) {
+    fn failed(&mut self, class: ErrorClass, delivery: Delivery) {
+        self.lost = class == ErrorClass::Connection;
         match delivery {
             Delivery::Unsent => self.unsent += 1,
             Delivery::Refused | Delivery::Unknown => self.on_the_wire += 1,
@@ -217,7 +215,10 @@ proptest! {
                     prop_assert!(seen.permits(*kind), "{kind:?}");
                     seen.attempts(*kind);
                 }
-                Action::Consult(facts) => prop_assert_eq!(facts, &seen.expects(facts.checkpoint)),
+                Action::Consult(facts) => {
+                    prop_assert!(seen.lost, "an abort and everything else is final");
+                    prop_assert_eq!(facts, &seen.expects(facts.checkpoint));
+                }
                 Action::Rebuild => prop_assert_eq!(&seen.yes, &[Checkpoint::BeforeReconnect]),
                 Action::Catalog | Action::Finish(_) => {}
             }
@@ -230,7 +231,7 @@ proptest! {
                     seen.listed_since = true;
                     seen.tool = listed.tool.map(|tool| (tool, listed.fence)).or(seen.tool);
                 }
-                (Event::Failed(failure), _) => seen.failed(failure.delivery),
+                (Event::Failed(failure), _) => seen.failed(failure.class, failure.delivery),
                 (Event::Answered, _) => (seen.answered, seen.on_the_wire) = (true, seen.on_the_wire + 1),
                 (Event::Decided(Decision::Replay), Action::Consult(facts)) => seen.yes.push(facts.checkpoint),
                 _ => {}
@@ -244,7 +245,7 @@ proptest! {
             prop_assert_eq!(&twin, &machine);
         }
         // Whatever came, it has come to an end by now: each try takes four events at most.
-        let Action::Finish(verdict) = action else { return Err(proptest::test_runner::TestCaseError::fail("no end")) };
+        let Action::Finish(verdict) = action else { return Err(TestCaseError::fail("no end")) };
         prop_assert!(seen.tries() <= MAX_TRIES);
         match verdict {
             Verdict::Answered => prop_assert!(seen.answered),
