@@ -4,6 +4,7 @@ mod after_loss;
 mod audit;
 mod call;
 mod columns;
+mod completions;
 mod demo;
 mod duration;
 mod exit;
@@ -25,10 +26,10 @@ mod watch;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::{Parser, Subcommand, error::ErrorKind};
+use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use mcp_tool_cli::fault_server;
 
-use self::problem::Problem;
+use self::{exit::Exit, problem::Problem};
 
 /// Calls tools of MCP servers without ever running a write twice by accident.
 #[derive(Parser)]
@@ -40,26 +41,43 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  mcp-tool demo
   mcp-tool list
-  mcp-tool call echo --arg message=hi -- npx -y @modelcontextprotocol/server-everything";
+  mcp-tool call echo --arg message=hi --server files";
 
 #[derive(Subcommand)]
 enum Command {
-    /// Loses connections to an embedded server on purpose and shows what each loss did (the default)
+    /// Loses connections on purpose and shows what followed (default)
+    ///
+    /// Needs no server: an embedded one is started for each row. Exits with 1 when a row breaks the guarantee.
+    #[command(after_help = "Example: mcp-tool demo")]
     Demo,
-    /// Lists tools, their hints, and what a lost connection would lead to for each
+    /// Lists tools, their hints, and what a lost call would lead to
     List(Box<list::Options>),
     /// Calls one tool, and says what is known when there is no answer
     Call(Box<call::Options>),
-    /// Keeps all servers of the configuration running and tells their status as it changes, until Ctrl-C
+    /// Keeps the configured servers running and tells their status
+    ///
+    /// As it changes, until Ctrl-C.
     Watch(Box<watch::Options>),
-    /// Says of each tool whether a lost call would be recovered, and what its author should declare
+    /// Says of each tool whether a lost call would be recovered
+    ///
+    /// And, where it would not, why, and what its author would have to declare.
     Audit(Box<audit::Options>),
-    /// Says what the policy decides for facts given by hand and why, or what a code means
+    /// Explains a decision for given facts, or what a code means
     Explain(Box<explain::Options>),
     /// Keeps the list of trusted workspace folders
     Trust(trust::Options),
+    /// Prints a script that completes this command in a shell
+    Completions(completions::Options),
+    /// Prints the manual page, or that of one command
+    #[command(hide = true)]
+    Man {
+        /// The command
+        command: Option<String>,
+    },
+    /// Lists the configured servers, for shells that complete them
+    #[command(hide = true)]
+    ServerNames,
     /// The embedded server, which fails on demand
     #[command(hide = true, disable_help_flag = true)]
     FaultServer {
@@ -86,14 +104,30 @@ pub(crate) fn main() -> ExitCode {
         Command::Audit(options) => audit::run(*options).into(),
         Command::Explain(options) => explain::run(*options).into(),
         Command::Trust(options) => trust::run(options).into(),
+        Command::Completions(options) => completions::run(&options, &Arguments::command()).into(),
+        Command::Man { command } => man(command.as_deref()).into(),
+        Command::ServerNames => completions::servers().into(),
         Command::FaultServer { arguments } => fault_server::main_with_args(arguments),
+    }
+}
+
+/// The manual page: the whole command's, or that of a subcommand under its full name.
+fn man(subcommand: Option<&str>) -> Exit {
+    let mut whole = Arguments::command();
+    whole.build();
+    let Some(name) = subcommand else { return completions::manual(whole) };
+    match whole.get_subcommands().find(|command| command.get_name() == name && !command.is_hide_set()) {
+        Some(command) => completions::manual(command.clone().display_name(format!("mcp-tool-{name}"))),
+        None => {
+            let known = whole.get_subcommands().filter(|command| !command.is_hide_set());
+            let meant = nearest::suggestion(name, known.map(clap::Command::get_name));
+            Problem::new(format!("there is no command `{name}`{meant}")).tell()
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     /// The command lines of a text, as a shell would split them; lines of other programs aside.
@@ -135,8 +169,34 @@ mod tests {
 
     #[test]
     fn every_command_line_in_the_help_parses() {
-        for mut command in [Arguments::command(), call(), list(), of("watch"), audit(), explain(), trust()] {
-            assert_parses(&command.render_long_help().to_string(), 2);
+        for command in [Arguments::command(), call(), list(), of("watch"), audit(), explain(), trust()] {
+            assert_parses(&command.clone().term_width(80).render_long_help().to_string(), 2);
+        }
+    }
+
+    /// Every command that is shown, with the name that leads to it.
+    fn shown(of: &clap::Command, path: &str) -> Vec<(String, clap::Command)> {
+        let below =
+            of.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
+        let below = below.flat_map(|command| shown(command, &format!("{path} {}", command.get_name())));
+        [(path.to_owned(), of.clone())].into_iter().chain(below).collect()
+    }
+
+    #[test]
+    fn the_short_help_of_every_command_fits_one_screen_and_shows_an_example() {
+        let mut whole = Arguments::command().term_width(80);
+        whole.build();
+        let all = shown(&whole, "mcp-tool");
+        assert!(all.len() > 10, "{}", all.len());
+        for (path, mut command) in all {
+            let help = command.render_help().to_string();
+            // Calling a tool has the most to say, and says the rest of it in the long help.
+            let most = if path == "mcp-tool call" { 30 } else { 24 };
+            assert!(help.lines().count() <= most, "{path}: {} lines\n{help}", help.lines().count());
+            let widest = help.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(80), "{path}: {widest:?} columns\n{help}");
+            let is_of_trust = path.starts_with("mcp-tool trust ");
+            assert!(is_of_trust || help.contains("Example"), "{path}\n{help}");
         }
     }
 

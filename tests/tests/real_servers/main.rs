@@ -1,10 +1,11 @@
 //! Servers that nobody here wrote, over the transports that ship: listed, called, killed under a call,
-//! called again, and nothing of them left.
+//! called again, audited, and nothing of them left.
 //!
 //! They are installed by `tests/real-servers/install target/real-servers`; then
 //! `cargo test -p mcp-tool-tests --test real_servers -- --ignored` runs these.
 #![cfg(target_os = "linux")]
 
+mod audit;
 mod family;
 mod http;
 #[path = "../bench/process.rs"]

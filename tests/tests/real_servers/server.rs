@@ -1,6 +1,6 @@
 //! The servers, how each is started, and a tool of each that only reads.
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{ffi::OsString, fs, path::PathBuf, process::Command};
 
 use mcp_tool::{StdioConnector, ToolCall};
 use serde_json::json;
@@ -18,6 +18,23 @@ pub(crate) struct Server {
 
 pub(crate) fn all() -> Vec<Server> {
     vec![everything(), filesystem(), memory(), time(), git()]
+}
+
+/// The same, and some whose tools are not called here: one wants a browser.
+pub(crate) fn audited() -> Vec<Server> {
+    let mut servers = all();
+    servers.extend([sequential_thinking(), chrome_devtools()]);
+    servers
+}
+
+fn sequential_thinking() -> Server {
+    node("sequential-thinking", |_| Vec::new(), |_| ToolCall::new("sequentialthinking"))
+}
+
+fn chrome_devtools() -> Server {
+    let program = installed("node_modules/.bin/chrome-devtools-mcp");
+    let quiet = |_: &str| vec!["--no-usage-statistics".to_owned()];
+    server("chrome-devtools", program, quiet, |_| ToolCall::new("list_pages"))
 }
 
 pub(crate) fn everything() -> Server {
@@ -87,9 +104,21 @@ impl Server {
         self.with_environment(launcher.args(&self.arguments), family)
     }
 
-    fn with_environment(&self, connector: StdioConnector, family: &Family) -> StdioConnector {
+    /// The words that start the server itself.
+    pub(crate) fn command_line(&self) -> impl Iterator<Item = OsString> {
+        [self.program.clone().into()].into_iter().chain(self.arguments.iter().map(OsString::from))
+    }
+
+    /// What it needs in its environment, and the mark of its family.
+    pub(crate) fn environment(&self, family: &Family) -> [(&'static str, OsString); 2] {
         let (name, value) = family.mark();
-        connector.env(name, value).env("MEMORY_FILE_PATH", self.folder.path().join("memory.jsonl"))
+        [(name, value.into()), ("MEMORY_FILE_PATH", self.folder.path().join("memory.jsonl").into())]
+    }
+
+    fn with_environment(&self, connector: StdioConnector, family: &Family) -> StdioConnector {
+        self.environment(family)
+            .into_iter()
+            .fold(connector, |connector, (name, value)| connector.env(name, value))
     }
 
     /// A call that is slow enough to be killed in its middle, and tells of its progress.

@@ -30,41 +30,43 @@ use super::{
 };
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLE, after_long_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// A saved result of tools/list instead of a server; - is standard input
+    /// A saved tools/list result; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "config", "url", "header", "command"])]
     from: Option<PathBuf>,
     /// What standard output carries
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
-    /// The least severity that makes the exit code 1
+    /// The least severity to exit with 1
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t)]
     fail_on: FailOn,
-    /// A file of known findings, which do not count
+    /// Known findings, which do not count
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Write what is found now to a baseline file
+    /// Write what is found now, to be known
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
     /// The time for the server to be reached and listed, twice
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "60s")]
+    #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration::parse, default_value = "60s")]
     timeout: Duration,
-    /// Tell the connections on standard error, twice for more
+    /// Tell the connections; twice for more
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(flatten)]
     server: ServerOptions,
 }
 
+const EXAMPLE: &str = "Example: mcp-tool audit --from tools.json --output markdown";
+
 const EXAMPLES: &str = "\
 No tool is called.
 
-Exit codes: 0 no finding counts, 1 one does, 2 usage or configuration, 3 the server could not be listed,
-130 cancelled.
+Exit codes: 0 no finding counts, 1 one does, 2 usage or configuration, 3 the
+server could not be listed, 130 cancelled.
 
 Examples:
-  mcp-tool audit -- npx -y @modelcontextprotocol/server-everything
+  mcp-tool audit -- npx -y some-server
   mcp-tool audit --from tools.json --output sarif --baseline known.json
   mcp-tool audit --fail-on warning --server files";
 

@@ -42,29 +42,38 @@ use super::{
 };
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLE, after_long_help = EXAMPLES)]
 pub(crate) struct Options {
     /// The tool's exact name
     tool: String,
     #[command(flatten)]
     input: InputOptions,
-    /// The time for the whole call: connecting, all attempts and reconnecting. Default: the `timeout` of a
-    /// configured server, else 600s
+    /// The time for all of it [default: 600s]
+    ///
+    /// For connecting, every attempt and reconnecting. A configured server may have a default of its own.
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     timeout: Option<Duration>,
-    /// How long an attempt may go without an answer and without progress. Default: 300s
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    /// The time without an answer and without progress [default: 300s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, hide_short_help = true)]
     idle_timeout: Option<Duration>,
-    /// What standard output carries: the content of the result, or one JSON object for every outcome
-    #[arg(long, value_enum, default_value_t)]
+    /// What standard output carries
+    ///
+    /// The content of the result, or one JSON object for every outcome.
+    #[arg(long, value_enum, default_value_t, value_name = "text|json", hide_possible_values = true)]
     output: Format,
-    /// Save images, sounds and binary data of the result in this folder (with text output)
+    /// Save what is no text in this folder
+    ///
+    /// Images, sounds and binary data of the result, with text output. No file is written over.
     #[arg(long, value_name = "DIR")]
     save_dir: Option<PathBuf>,
-    /// Show the request and what the policy would say if its answer were lost, and call nothing
+    /// Show the request and the verdict; call nothing
+    ///
+    /// The verdict is what the policy would say if the tool may have run and its answer were lost.
     #[arg(long)]
     dry_run: bool,
-    /// Tell the decisions on standard error, twice for more; no content in either
+    /// Tell the decisions; twice for more
+    ///
+    /// On standard error, and nothing of arguments or results.
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(flatten, next_help_heading = "Safety")]
@@ -73,15 +82,18 @@ pub(crate) struct Options {
     server: ServerOptions,
 }
 
+const EXAMPLE: &str = "Example: mcp-tool call echo --arg message=hi -- npx -y some-server";
+
 const EXAMPLES: &str = "\
-Exit codes: 0 completed, 1 completed with an error, 2 usage or configuration, 3 not executed (safe to run
-again), 4 outcome unknown (verify before running again), 130 cancelled.
+Exit codes: 0 completed, 1 completed with an error, 2 usage or configuration,
+3 not executed (safe to run again), 4 outcome unknown (verify before running
+again), 130 cancelled.
 
 Examples:
-  mcp-tool call echo --arg message=hi -- npx -y @modelcontextprotocol/server-everything
-  mcp-tool call write_file --args '{\"path\": \"a.txt\", \"content\": \"hello\"}' --output json --server files
-  mcp-tool call write_file --arg path=a.txt --arg content=hello --dry-run --server files
-  mcp-tool call search --args-file - --url https://example.com/mcp --header 'Authorization: Bearer …'";
+  mcp-tool call echo --arg message=hi -- npx -y some-server
+  mcp-tool call write_file --args '{\"path\": \"a.txt\"}' --server files
+  mcp-tool call write_file --arg path=a.txt --dry-run --server files
+  mcp-tool call search --args-file - --url https://example.com/mcp";
 
 pub(crate) fn run(options: Options) -> Exit {
     let screen = Arc::new(Screen::stderr());

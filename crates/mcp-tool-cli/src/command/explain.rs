@@ -23,13 +23,15 @@ use super::{
 };
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLE, after_long_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// A reason's code, or an audit's rule: what it means and what to do
+    /// A reason's code or an audit's rule, to be explained
     #[arg(conflicts_with_all = FACTS)]
     code: Option<String>,
-    /// The tool's hints: `readOnly,destructive=false`, the JSON of its annotations, `none` of the three, or
-    /// `-` for a tool without annotations
+    /// The tool's hints: readOnly,idempotent=false
+    ///
+    /// Names as `mcp-tool audit` shows them, the JSON of the tool's annotations, `none` of the three, or `-`
+    /// for a tool without annotations, which is the default.
     #[arg(
         long,
         value_name = "HINTS",
@@ -39,22 +41,22 @@ pub(crate) struct Options {
     )]
     hints: Given,
     /// What is known of the delivery
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, value_name = "DELIVERY")]
     delivery: Known,
     /// How the tool is listed after the loss
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, value_name = "HOW", hide_short_help = true)]
     definition: Listed,
     /// Both trusts held when the call began, so that nobody may have confirmed it
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     began_trusted: bool,
     /// How many times the call was sent again already
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     replays: u32,
     /// The tool's name, for --never and --safe
-    #[arg(long, value_name = "NAME", default_value = "tool")]
+    #[arg(long, value_name = "NAME", default_value = "tool", hide_short_help = true)]
     tool: String,
     /// What standard output carries
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, value_name = "text|json", hide_possible_values = true)]
     output: Format,
     #[command(flatten, next_help_heading = "Safety")]
     policy: PolicyOptions,
@@ -77,9 +79,14 @@ const FACTS: [&str; 13] = [
     "safe",
 ];
 
+const EXAMPLE: &str = "\
+Examples:
+  mcp-tool explain --hints idempotent --trust-server --trust-workspace
+  mcp-tool explain contradictory_hints";
+
 const EXAMPLES: &str = "\
 Examples:
-  mcp-tool explain --hints readOnly,idempotent=false --trust-server --trust-workspace
+  mcp-tool explain --hints readOnly,idempotent=false --trust-server
   mcp-tool explain --delivery unsent
   mcp-tool explain contradictory_hints";
 

@@ -23,18 +23,18 @@ use super::{
 };
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLE, after_long_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The time for each server to be reached and listed
+    /// The time for each server
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "60s")]
     timeout: Duration,
     /// What standard output carries
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, value_name = "text|json", hide_possible_values = true)]
     output: Format,
-    /// Show each tool's description and input schema, too
+    /// Show descriptions and input schemas, too
     #[arg(long)]
     schema: bool,
-    /// Tell the connections on standard error, twice for more
+    /// Tell the connections; twice for more
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(flatten, next_help_heading = "Safety")]
@@ -43,25 +43,32 @@ pub(crate) struct Options {
     server: ServerOptions,
 }
 
+const EXAMPLE: &str = "Example: mcp-tool list --server files";
+
 const EXAMPLES: &str = "\
 Without a server, every server of the configuration is listed.
 
-Exit codes: 0 all were listed, 2 usage or configuration, 3 a server could not be listed, 130 cancelled.
+Exit codes: 0 all were listed, 2 usage or configuration, 3 a server could not be
+listed, 130 cancelled.
 
 Examples:
   mcp-tool list
   mcp-tool list --server files --trust-server --trust-workspace
   mcp-tool list --schema --server files
-  mcp-tool list --output json -- npx -y @modelcontextprotocol/server-everything";
+  mcp-tool list --output json -- npx -y some-server";
 
 pub(crate) fn run(options: Options) -> Exit {
     let screen = Arc::new(Screen::stderr());
     let Options { timeout, output, schema, verbose, policy, server } = options;
     let detail = if schema { Detail::Schemas } else { Detail::Hints };
     let log = Log::new(screen.clone(), Verbosity::of(verbose));
+    let none_configured = server.none_configured();
     server
         .one_or_all(&screen)
         .and_then(|servers| {
+            if servers.is_empty() {
+                screen.line(&none_configured);
+            }
             until_interrupted(&screen, |interruption| async move {
                 let views = look(servers, timeout, &policy, &log, &interruption.token).await;
                 let text = match output {

@@ -7,27 +7,31 @@ use mcp_tool_cli::trusted_folders::TrustedFolders;
 /// What may run again after a lost connection. Shared by all commands that ask the policy.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PolicyOptions {
-    /// Trust the server: its hints count (a configured server is trusted by `"trust": true`, too)
+    /// Trust the server: its hints count
+    ///
+    /// A configured server is trusted by `"trust": true`, too.
     #[arg(long)]
     trust_server: bool,
-    /// Trust the workspace (a folder is trusted by `mcp-tool trust add`, too)
+    /// Trust the workspace
+    ///
+    /// A folder is trusted by `mcp-tool trust add`, too.
     #[arg(long)]
     trust_workspace: bool,
     /// How many times one call may be sent again that may have run
-    #[arg(long, value_name = "N", default_value_t = ConservativePolicy::DEFAULT_MAX_REPLAYS)]
+    #[arg(long, value_name = "N", default_value_t = ConservativePolicy::DEFAULT_MAX_REPLAYS, hide_short_help = true)]
     max_replays: u32,
     /// Treat a call that is proven unsent like one that may have run (default: it is delivered after
     /// reconnecting)
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     no_resend_unsent: bool,
     /// Need no hints for calls that the peer says it refused; double trust is still needed
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     accept_refusals: bool,
     /// Never send this tool again, whatever is known; repeatable
-    #[arg(long, value_name = "TOOL")]
+    #[arg(long, value_name = "TOOL", hide_short_help = true)]
     never: Vec<String>,
     /// Vouch that running this tool again does no harm, whatever its hints say; repeatable
-    #[arg(long, value_name = "TOOL")]
+    #[arg(long, value_name = "TOOL", hide_short_help = true)]
     safe: Vec<String>,
 }
 

@@ -16,20 +16,22 @@ use super::{nearest, policy::Configured, problem::Problem, screen::Screen};
 #[derive(Args)]
 #[command(next_help_heading = "Server (one of --server, --url, -- COMMAND)")]
 pub(crate) struct ServerOptions {
-    /// A configured server, by its name in `mcpServers`
+    /// A configured server, by its name
     #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "command"])]
     server: Option<String>,
-    /// The file with `mcpServers`. Without it: mcp-tool/mcp.json in $XDG_CONFIG_HOME or ~/.config and,
-    /// where the folder is trusted, ./.mcp.json
+    /// The file with the configured servers
+    ///
+    /// Without it: mcp-tool/mcp.json in $XDG_CONFIG_HOME or ~/.config and, where the folder is trusted,
+    /// ./.mcp.json.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"])]
     config: Option<PathBuf>,
     /// A server over Streamable HTTP
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     url: Option<String>,
-    /// A header of every request to it; repeatable
+    /// A header of every request; repeatable
     #[arg(long, value_name = "NAME: VALUE", conflicts_with_all = ["server", "config", "command"])]
     header: Vec<String>,
-    /// A server over standard input and output, last on the line
+    /// A server to start; last on the line
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -121,7 +123,6 @@ impl ServerOptions {
             return Ok(vec![Listed { name: name.clone(), server: Ok(server) }]);
         }
         let files = self.files();
-        let searched = self.searched();
         if let Some(server) = self.given()? {
             return Ok(vec![Listed { name: "server".into(), server: Ok(server) }]);
         }
@@ -134,11 +135,6 @@ impl ServerOptions {
                 "`{}` of {} is not used: your own configuration has a server of that name",
                 entry.name(),
                 entry.file().display()
-            ));
-        }
-        if found.entries.is_empty() {
-            screen.line(&format!(
-                "no servers are configured {searched}; name a server by --url URL, or by -- COMMAND at the end"
             ));
         }
         let listed = |entry: &Entry| Listed { name: entry.name().to_owned(), server: Server::of(entry) };
@@ -155,15 +151,18 @@ impl ServerOptions {
         }
     }
 
-    /// Where servers are looked up.
-    fn searched(&self) -> String {
-        match (&self.config, user_directory()) {
+    /// What is said where no servers are configured: where they were looked for, and what to do.
+    pub(crate) fn none_configured(&self) -> String {
+        let searched = match (&self.config, user_directory()) {
             (Some(file), _) => format!("in {}", file.display()),
             (None, Some(directory)) => {
                 format!("in {} or a trusted ./.mcp.json", directory.join("mcp.json").display())
             }
             (None, None) => "in a trusted ./.mcp.json, and there is no directory of the user's".into(),
-        }
+        };
+        format!(
+            "no servers are configured {searched}; name a server by --url URL, or by -- COMMAND at the end"
+        )
     }
 
     /// A server that is given on the command line.
@@ -183,6 +182,14 @@ impl ServerOptions {
         let (tools, trust) = (ToolFilter::default(), Configured::Untrusted);
         Ok(Some(Server { name: None, tools, trust, timeout: None, reach }))
     }
+}
+
+/// The names of the servers that are configured where that may be read. What is wrong is passed over.
+pub(crate) fn names() -> Vec<String> {
+    let folder = env::current_dir().unwrap_or_default();
+    let files = Files::implicit(user_directory().as_deref(), &folder, &TrustedFolders::of_user());
+    let found = files.all().map(|found| found.entries).unwrap_or_default();
+    found.iter().map(|entry| entry.name().to_owned()).collect()
 }
 
 fn configured(files: &Files, name: &str) -> Result<Server, Problem> {

@@ -18,12 +18,20 @@ pub(crate) struct Options {
     #[command(subcommand)]
     command: Command,
     /// What standard output carries
-    #[arg(long, value_enum, default_value_t, global = true)]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "text|json",
+        hide_possible_values = true,
+        global = true
+    )]
     output: Format,
 }
 
 const EXAMPLES: &str = "\
-A trusted folder is a trusted workspace, and its .mcp.json is read. It covers the folders below it.
+A trusted folder is a trusted workspace, and its .mcp.json is read. It covers the
+folders below it.
 
 Examples:
   mcp-tool trust add
@@ -38,7 +46,9 @@ enum Command {
         #[arg(default_value = ".")]
         dir: PathBuf,
     },
-    /// Trusts a folder no more; exits with 1 where one above it still covers it
+    /// Trusts a folder no more
+    ///
+    /// Exits with 1 where a folder above it still covers it.
     Remove {
         /// The folder, which need not exist any more
         #[arg(default_value = ".")]
@@ -46,7 +56,9 @@ enum Command {
     },
     /// Lists the trusted folders
     List,
-    /// Says whether a folder is trusted, also by the exit code: 0 if it is, 1 if not
+    /// Says whether a folder is trusted, also by the exit code
+    ///
+    /// It is 0 if the folder is trusted, and 1 if it is not.
     Status {
         /// The folder
         #[arg(default_value = ".")]

@@ -25,22 +25,28 @@ use super::{
 };
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLE, after_long_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// What standard output carries: a line for each change of a server's status
-    #[arg(long, value_enum, default_value_t)]
+    /// What standard output carries
+    ///
+    /// A line for each change of a server's status.
+    #[arg(long, value_enum, default_value_t, value_name = "text|json", hide_possible_values = true)]
     output: Format,
-    /// Tell the connections on standard error, twice for more
+    /// Tell the connections; twice for more
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(flatten)]
     server: ServerOptions,
 }
 
-const EXAMPLES: &str = "\
-Without a server, every server of the configuration is started and watched. No tool is called.
+const EXAMPLE: &str = "Example: mcp-tool watch --server files";
 
-Exit codes: 0 nobody reads the output any more, 2 usage or configuration, 130 ended by Ctrl-C.
+const EXAMPLES: &str = "\
+Without a server, every server of the configuration is started and watched. No
+tool is called.
+
+Exit codes: 0 nobody reads the output any more, 2 usage or configuration, 130
+ended by Ctrl-C.
 
 Examples:
   mcp-tool watch
@@ -53,9 +59,13 @@ pub(crate) fn run(options: Options) -> Exit {
     let screen = Arc::new(Screen::stderr());
     let Options { output, verbose, server } = options;
     let log = Log::new(screen.clone(), Verbosity::of(verbose));
+    let none_configured = server.none_configured();
     server
         .one_or_all(&screen)
         .and_then(|listed| {
+            if listed.is_empty() {
+                return Err(Problem::new(none_configured));
+            }
             let entries = entries(listed, &screen, &log)?;
             until_interrupted(&screen, |interruption| watch(entries, output, interruption, &screen))
         })
@@ -64,12 +74,6 @@ pub(crate) fn run(options: Options) -> Exit {
 
 /// The servers that can be started; what is wrong with the others is told.
 fn entries(listed: Vec<Listed>, screen: &Screen, log: &Log) -> Result<Vec<ServerEntry>, Problem> {
-    if listed.is_empty() {
-        return Err(Problem::new(
-            "no servers are configured: write them into mcp-tool/mcp.json of your configuration directory, or say \
-             --config FILE, --url URL, or -- COMMAND at the end",
-        ));
-    }
     let mut entries = Vec::new();
     for Listed { name, server } in listed {
         match server {

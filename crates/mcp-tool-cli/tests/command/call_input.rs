@@ -17,7 +17,7 @@ fn append() -> Scenario {
 fn a_command_line_that_makes_no_sense_is_told_in_one_line_and_starts_nothing() {
     let bench = Bench::new();
     let rows = [
-        ("cal put", "unrecognized subcommand 'cal' tip: a similar subcommand exists: 'call' (see --help)"),
+        ("cal put", "unrecognized subcommand 'cal'; a similar subcommand exists: 'call' (see --help)"),
         ("call", "the following required arguments were not provided: <TOOL> (see --help)"),
         (
             "call put --args {} --arg a=1",
@@ -46,7 +46,7 @@ fn a_command_line_that_makes_no_sense_is_told_in_one_line_and_starts_nothing() {
         ),
         (
             "call put --output yaml -- server",
-            "invalid value 'yaml' for '--output <OUTPUT>' [possible values: text, json] (see --help)",
+            "invalid value 'yaml' for '--output <text|json>' [possible values: text, json] (see --help)",
         ),
         ("call put", "no server is named: say --server NAME, --url URL, or -- COMMAND at the end"),
         ("call put --args [1] -- server", "--args: the arguments are not a JSON object"),

@@ -5,6 +5,7 @@ mod bench;
 mod call_input;
 mod call_outcomes;
 mod call_secrets;
+mod completions;
 mod configuration;
 mod documents;
 mod explain;

@@ -35,11 +35,10 @@ fn a_command_that_prints_something_and_exits_is_no_server() {
 fn a_command_that_stays_silent_or_repeats_what_it_hears_is_no_server() {
     let late = "within its time the server has not completed its handshake and listed its tools";
     let bench = Bench::new();
-    for script in
-        ["exec sleep 600", "echo '<html>'; exec sleep 600", "exec cat", "while read l; do echo no; done"]
-    {
+    for script in ["exec sleep 600", "echo '<html>'; exec sleep 600", "while read l; do echo no; done"] {
         assert_not_made(&shell(&bench, "--timeout 500ms", script), "deadline", late);
     }
+    assert_not_made(&shell(&bench, "", "exec cat"), "unavailable", NO_MCP);
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn nothing_to_watch_is_a_problem_of_the_configuration() {
     let bench = Bench::new();
     let told = bench.run(["watch"]);
     assert_eq!(told.code, Some(2));
-    assert!(told.stderr.starts_with("mcp-tool: no servers are configured: "), "{told:?}");
+    assert!(told.stderr.starts_with("mcp-tool: no servers are configured in "), "{told:?}");
     bench.configure(json!({ "bad": {} }));
     let told = bench.run(["watch"]);
     assert_eq!((told.code, told.stderr.lines().count()), (Some(2), 2), "{told:?}");

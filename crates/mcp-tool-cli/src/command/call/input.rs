@@ -16,10 +16,12 @@ pub(crate) struct InputOptions {
     /// The arguments, a JSON object
     #[arg(long, value_name = "JSON", conflicts_with_all = ["args_file", "arg"])]
     args: Option<String>,
-    /// A file with the arguments, a JSON object; - is standard input
+    /// The same from a file; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "arg")]
     args_file: Option<PathBuf>,
-    /// One argument; the value is JSON when it parses as JSON, else a string; repeatable
+    /// One argument; repeatable
+    ///
+    /// The value is JSON when it parses as JSON, else a string: n=5 is a number.
     #[arg(long, value_name = "KEY=VALUE")]
     arg: Vec<String>,
 }

@@ -1,4 +1,5 @@
-//! What codes mean, as docs/errors.md has it: the same tables, so that what is published holds them.
+//! What codes mean, as docs/errors.md has it. codes.md is a link to that, so there is one text; what is
+//! published holds a copy, since cargo follows links.
 
 use std::fmt::Write as _;
 
@@ -114,10 +115,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tables_are_those_of_the_document() {
-        let document = include_str!("../../../../../docs/errors.md");
-        assert_eq!(codes(document), codes(TABLES));
-        assert!(codes(TABLES).len() > 55, "{}", codes(TABLES).len());
+    fn every_table_of_codes_in_the_document_is_read_in_full() {
+        let rows = TABLES.lines().filter(|line| line.starts_with("| `"));
+        let without_heading = TABLES.split("\n## ").filter(|section| !section.starts_with('`'));
+        let others = without_heading.flat_map(str::lines).filter(|line| line.starts_with("| `"));
+        let codes = codes(TABLES);
+        assert!(codes.len() > 70, "{}", codes.len());
+        assert_eq!(codes.len(), rows.count() - others.count());
     }
 
     #[test]

@@ -329,6 +329,43 @@ mod tests {
     }
 
     #[test]
+    fn the_rules_that_are_asked_are_those_of_the_delivery_and_the_switches() {
+        let good = |line: &str, delivery| Facts {
+            policy: policy(line),
+            tool: "put".into(),
+            delivery,
+            trust: Trust::BOTH,
+            trust_at_start: Trust::BOTH,
+            hints: Some(Hints::idempotent()),
+            definition: Definition::Same,
+            fence: Fence::None,
+            replays: 0,
+            resends: 0,
+        };
+        // One letter a rule, in their order: + passed, - not asked.
+        #[rustfmt::skip]
+        let rows = [
+            ("",                   Delivery::Unknown, "++-+++--+-", "++-++++-+-"),
+            ("--safe=put",         Delivery::Unknown, "++-++---+-", "++-++-+-+-"),
+            ("",                   Delivery::Refused, "++-+++--+-", "++-++++-+-"),
+            ("--accept-refusals",  Delivery::Refused, "++-++---+-", "++-++-+-+-"),
+            ("",                   Delivery::Unsent,  "+++------+", "+++---+--+"),
+            ("--no-resend-unsent", Delivery::Unsent,  "++-+++--+-", "++-++++-+-"),
+        ];
+        let letter = |status| match status {
+            Status::Passed => '+',
+            Status::NotAsked => '-',
+            Status::Failed(_) => 'x',
+        };
+        for (line, delivery, before_reconnect, before_replay) in rows {
+            let steps = good(line, delivery).path();
+            let before: String = steps.iter().map(|step| letter(step.before_reconnect)).collect();
+            let after: String = steps.iter().map(|step| letter(step.before_replay)).collect();
+            assert_eq!((&*before, &*after), (before_reconnect, before_replay), "{line} {delivery:?}");
+        }
+    }
+
+    #[test]
     fn every_reason_of_the_policy_belongs_to_one_rule_in_its_order() {
         assert!(RULES.iter().flat_map(|(_, reasons)| *reasons).copied().eq(Reason::fixed()));
     }

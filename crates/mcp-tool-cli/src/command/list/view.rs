@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use super::Detail;
 use mcp_tool::{
     ReplayPolicy, ToolHandle, Trust,
     mcp_discovery::{DeclaredHints, Hint, ToolName},
@@ -11,6 +10,7 @@ use mcp_tool_cli::config::ToolFilter;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::Detail;
 use crate::command::{
     after_loss,
     problem::Problem,
