@@ -1,6 +1,10 @@
 //! Runs a case in a process of its own, so that the peak of its memory is that case's alone.
 
-use std::{env, fs, process::Command};
+use std::{
+    env, fs,
+    process::Command,
+    time::{Duration, Instant},
+};
 
 use tokio::runtime::Builder;
 
@@ -9,6 +13,9 @@ use crate::healthy::Healthy;
 /// Says to the process which case it is for.
 const CASE: &str = "HOSTILE_CASE";
 
+/// In this time another server must have been called.
+const A_WHILE: Duration = Duration::from_secs(2);
+
 /// Runs this case, named like its test. Its memory must not grow by more than `mebibytes`, and the calls
 /// of another server must all be answered meanwhile. One thread for all: whoever does not give way is
 /// found out.
@@ -16,8 +23,10 @@ pub(crate) fn alone(name: &str, mebibytes: u64, case: impl AsyncFnOnce()) {
     if env::var(CASE).is_ok_and(|case| case == name) {
         let grown = Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
             let healthy = Healthy::start().await;
-            let before = memory("VmRSS");
+            let (before, began) = (memory("VmRSS"), Instant::now());
             case().await;
+            // A case that is over in a moment says nothing.
+            assert!(began.elapsed() < A_WHILE || healthy.answered_meanwhile() > 0, "nobody else had a turn");
             let grown = memory("VmHWM").saturating_sub(before);
             healthy.stop().await;
             grown

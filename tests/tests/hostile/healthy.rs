@@ -49,9 +49,13 @@ impl Healthy {
         healthy
     }
 
+    pub(crate) fn answered_meanwhile(&self) -> u64 {
+        self.answered.load(SeqCst) - self.before
+    }
+
     /// Ends it, once it has answered during the case and afterwards.
     pub(crate) async fn stop(self) {
-        println!("healthy: {} calls answered meanwhile", self.answered.load(SeqCst) - self.before);
+        println!("healthy: {} calls answered meanwhile", self.answered_meanwhile());
         self.more(3).await;
         drop(self.stop);
         self.calling.await.unwrap();

@@ -185,4 +185,19 @@ mod tests {
         tap.rule_out_proof();
         assert_eq!((tap.is_out(), tap.seal()), (true, Extent::Whole));
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_sends_is_told_when_a_request_is_given_up_before_it_has_left_and_only_then() {
+        let told = async |accepted: usize| {
+            let (tap, _arrival) = Tap::new(0, None);
+            let second = std::time::Duration::from_secs(1);
+            tap.sending().json_len = 100;
+            assert!(tokio::time::timeout(second, tap.withheld()).await.is_err(), "nobody has given it up");
+            tap.sending().accepted = accepted;
+            tap.seal();
+            tokio::time::timeout(second, tap.withheld()).await.is_ok()
+        };
+        assert!(told(0).await && told(99).await);
+        assert!(!told(100).await);
+    }
 }
