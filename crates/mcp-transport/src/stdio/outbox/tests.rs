@@ -124,3 +124,75 @@ fn a_request_that_finds_the_outbox_broken_is_told() {
     assert!(matches!(outbox.push(b"{}".to_vec(), Some(tap)), Sent::Now(Err(_))));
     assert!(matches!(arrival.try_recv(), Ok(Err(_))));
 }
+
+/// What is known of the frames of a child that reads so many bytes and exits.
+#[cfg(target_os = "linux")]
+mod unread {
+    use std::process::Stdio;
+
+    use tokio::process::{Child, Command};
+
+    use super::*;
+
+    /// Frames of ten bytes and a newline each, and a child that takes so many bytes, one by one, that it does
+    /// not end before all of them are written.
+    async fn frames(count: usize, read: usize) -> (Outbox, Vec<Arc<Tap>>, Child) {
+        let mut child = Command::new("dd");
+        let child = child.args([&format!("count={read}"), "bs=1", "status=none"]);
+        let mut child = child.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let outbox = Outbox::new(Sink::Pipe(child.stdin.take().unwrap()));
+        let taps: Vec<_> = (0..count).map(|_| tap(ToolCall::new("put")).0).collect();
+        for tap in &taps {
+            assert!(matches!(outbox.push(vec![b'x'; 10], Some(tap.clone())), Sent::Now(Ok(()))));
+        }
+        std::future::poll_fn(|cx| {
+            let mut state = outbox.state();
+            state.drive(cx);
+            if state.queue.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        (outbox, taps, child)
+    }
+
+    #[tokio::test]
+    async fn what_a_dead_child_read_is_told_to_the_byte_and_so_it_is_after_the_pipe_was_closed() {
+        let cases: [(usize, &[bool]); 8] = [
+            (1, &[false]),
+            (9, &[false]),
+            (10, &[true]),
+            (11, &[true]),
+            (12, &[true, false]),
+            (20, &[true, false]),
+            (21, &[true, true]),
+            (22, &[true, true]),
+        ];
+        for (read, expected) in cases {
+            let (outbox, taps, mut child) = frames(expected.len(), read).await;
+            child.wait().await.unwrap();
+            // A process that another test is just starting has all our pipes for a moment.
+            while outbox.may_yet_tell() {
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            }
+            let may_be_read =
+                |outbox: &Outbox| -> Vec<_> { taps.iter().map(|tap| outbox.may_be_read(tap)).collect() };
+            assert_eq!(may_be_read(&outbox), expected, "{read} bytes were read");
+            outbox.shut_down();
+            assert_eq!(may_be_read(&outbox), expected, "{read} bytes were read");
+        }
+    }
+
+    #[tokio::test]
+    async fn of_a_child_that_lives_nothing_is_known_and_of_a_stream_it_never_will() {
+        let mut child = Command::new("cat");
+        let child = child.stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = child.spawn().unwrap();
+        let outbox = Outbox::new(Sink::Pipe(child.stdin.take().unwrap()));
+        let (of_pipe, _arrival) = tap(ToolCall::new("put"));
+        assert!(outbox.may_yet_tell() && outbox.may_be_read(&of_pipe));
+        outbox.shut_down();
+        child.wait().await.unwrap();
+        assert!(!outbox.may_yet_tell() && outbox.may_be_read(&of_pipe));
+        let (stream, _) = super::outbox(&room(0), &Slot::default());
+        assert!(!stream.may_yet_tell() && stream.may_be_read(&of_pipe));
+    }
+}
