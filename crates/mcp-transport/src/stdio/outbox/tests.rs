@@ -134,16 +134,16 @@ mod unread {
 
     use super::*;
 
-    /// Frames of ten bytes and a newline each, and a child that takes so many bytes, one by one, that it does
-    /// not end before all of them are written.
-    async fn frames(count: usize, read: usize) -> (Outbox, Vec<Arc<Tap>>, Child) {
+    /// Frames of so many bytes and a newline each, and a child that takes so many bytes, one by one, that it
+    /// does not end before all of them are written.
+    async fn frames(count: usize, length: usize, read: usize) -> (Outbox, Vec<Arc<Tap>>, Child) {
         let mut child = Command::new("dd");
         let child = child.args([&format!("count={read}"), "bs=1", "status=none"]);
         let mut child = child.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let outbox = Outbox::new(Sink::Pipe(child.stdin.take().unwrap()));
         let taps: Vec<_> = (0..count).map(|_| tap(ToolCall::new("put")).0).collect();
         for tap in &taps {
-            assert!(matches!(outbox.push(vec![b'x'; 10], Some(tap.clone())), Sent::Now(Ok(()))));
+            assert!(matches!(outbox.push(vec![b'x'; length], Some(tap.clone())), Sent::Now(Ok(()))));
         }
         std::future::poll_fn(|cx| {
             let mut state = outbox.state();
@@ -156,18 +156,21 @@ mod unread {
 
     #[tokio::test]
     async fn what_a_dead_child_read_is_told_to_the_byte_and_so_it_is_after_the_pipe_was_closed() {
-        let cases: [(usize, &[bool]); 8] = [
-            (1, &[false]),
-            (9, &[false]),
-            (10, &[true]),
-            (11, &[true]),
-            (12, &[true, false]),
-            (20, &[true, false]),
-            (21, &[true, true]),
-            (22, &[true, true]),
+        // The last two frames are more than a pipe takes at once.
+        let cases: [(usize, usize, &[bool]); 10] = [
+            (10, 1, &[false]),
+            (10, 9, &[false]),
+            (10, 10, &[true]),
+            (10, 11, &[true]),
+            (10, 12, &[true, false]),
+            (10, 20, &[true, false]),
+            (10, 21, &[true, true]),
+            (10, 22, &[true, true]),
+            (100_000, 99_999, &[false]),
+            (100_000, 100_000, &[true]),
         ];
-        for (read, expected) in cases {
-            let (outbox, taps, mut child) = frames(expected.len(), read).await;
+        for (length, read, expected) in cases {
+            let (outbox, taps, mut child) = frames(expected.len(), length, read).await;
             child.wait().await.unwrap();
             // A process that another test is just starting has all our pipes for a moment.
             while outbox.may_yet_tell() {
