@@ -24,8 +24,11 @@ mod sockets;
 use std::{collections::BTreeMap, env, sync::Arc};
 
 use judge::Told;
-use mcp_tool::Outcome;
-use round::{Harm, Round};
+use mcp_tool::{
+    ConservativePolicy, Outcome,
+    replay_policy::{Decision, policy_fn},
+};
+use round::{Harm, PipeHarm, Round};
 use tokio::sync::Semaphore;
 
 const ROUNDS: u64 = 1_000;
@@ -47,7 +50,7 @@ async fn in_a_thousand_rounds_of_chaos_every_claim_is_true_and_nothing_is_left_r
             let harm = round.harm;
             let play = async move {
                 match harm {
-                    Harm::Pipe(harm) => pipes::play(&round, harm).await,
+                    Harm::Pipe(harm) => pipes::play(&round, harm, ConservativePolicy::default()).await,
                     Harm::Socket(harm) => sockets::play(&round, harm).await,
                 }
             };
@@ -83,4 +86,16 @@ fn end(told: &Told) -> &'static str {
         Err(error) if error.outcome() == Outcome::NotExecuted => "not executed",
         Err(_) => "unknown",
     }
+}
+
+#[tokio::test]
+async fn a_policy_that_allows_everything_is_found_out() {
+    let killed = (1..).map(Round::draw).filter(|round| matches!(round.harm, Harm::Pipe(PipeHarm::Kill)));
+    for round in killed.take(200) {
+        let (_, complaints) = pipes::play(&round, PipeHarm::Kill, policy_fn(|_| Decision::Replay)).await;
+        if complaints.iter().any(|complaint| complaint.contains("a duplicate without permission")) {
+            return;
+        }
+    }
+    panic!("no write ran twice in 200 rounds");
 }

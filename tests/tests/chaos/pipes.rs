@@ -1,6 +1,6 @@
 //! A server that is a child of ours.
 
-use mcp_tool::{Client, PagingDiscovery, ToolCall};
+use mcp_tool::{Client, PagingDiscovery, ReplayPolicy, ToolCall};
 use rustix::process::Signal;
 use tokio::{task::JoinSet, time::sleep};
 
@@ -10,10 +10,15 @@ use crate::{
     round::{PATIENT, PipeHarm, Round},
 };
 
-pub(crate) async fn play(round: &Round, harm: PipeHarm) -> (Vec<Told>, Vec<String>) {
+pub(crate) async fn play(
+    round: &Round,
+    harm: PipeHarm,
+    policy: impl ReplayPolicy + 'static,
+) -> (Vec<Told>, Vec<String>) {
     let bench = Bench::new(&format!("chaos-{}", round.seed));
     let discovery = PagingDiscovery::new(bench.connector(&round.scenario()));
-    let client = Client::with_discovery("bench", discovery.clone()).trust(round.trust).build();
+    let client = Client::with_discovery("bench", discovery.clone());
+    let client = client.policy(policy).trust(round.trust).build();
     client.catalog().await.expect("a server that is there");
     let calling = call_all(&client, round);
     sleep(round.after).await;
