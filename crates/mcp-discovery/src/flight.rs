@@ -9,9 +9,11 @@ use futures_util::{
     future::{Shared, WeakShared},
 };
 use mcp_transport::CancellationToken;
-use tokio::task::JoinHandle;
 
-use crate::{Catalog, DiscoveryError, DiscoveryErrorKind};
+use crate::{
+    Catalog, DiscoveryError, DiscoveryErrorKind,
+    sync::{JoinHandle, spawn},
+};
 
 pub(crate) type Outcome = Result<Arc<Catalog>, DiscoveryError>;
 
@@ -35,7 +37,7 @@ impl Waiter {
         stop: CancellationToken,
         run: impl Future<Output = Outcome> + Send + 'static,
     ) -> Self {
-        Self(Flight { task: tokio::spawn(run), stop }.shared())
+        Self(Flight { task: spawn(run), stop }.shared())
     }
 
     pub(crate) fn downgrade(&self) -> Option<WeakWaiter> {

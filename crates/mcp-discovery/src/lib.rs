@@ -10,6 +10,8 @@ mod flight;
 mod generation;
 pub mod generations;
 mod hints;
+#[cfg(all(test, shuttle))]
+mod interleavings;
 mod limits;
 mod listener;
 mod listing;
@@ -24,6 +26,7 @@ mod run;
 mod sleep;
 mod state;
 mod supervised;
+mod sync;
 mod tool;
 mod walk;
 

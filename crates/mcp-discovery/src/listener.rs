@@ -1,12 +1,14 @@
 use std::time::Duration;
 
 use mcp_transport::{Connector, Event, Events};
-use tokio::{
-    task::AbortHandle,
-    time::{Instant, sleep_until},
-};
+use tokio::time::{Instant, sleep_until};
 
-use crate::{ConnectionId, flight::Waiter, run::Runner};
+use crate::{
+    ConnectionId,
+    flight::Waiter,
+    run::Runner,
+    sync::{AbortHandle, spawn},
+};
 
 /// The task that listens to one connection. Dropping this ends it.
 pub(crate) struct Listener(AbortHandle);
@@ -17,7 +19,7 @@ impl Listener {
         connection: ConnectionId,
         events: Events,
     ) -> Self {
-        Self(tokio::spawn(listen(runner, connection, events)).abort_handle())
+        Self(spawn(listen(runner, connection, events)).abort_handle())
     }
 }
 

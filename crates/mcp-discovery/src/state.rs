@@ -1,7 +1,4 @@
-use std::{
-    mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{mem, sync::Arc};
 
 use mcp_transport::{CancellationToken, Fence};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -11,6 +8,7 @@ use crate::{
     flight::{Waiter, WeakWaiter},
     generations::{FlightId, Generations, Joined, Need, Present},
     listener::Listener,
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// What a discovery knows between its flights. Nothing here is held over an await.

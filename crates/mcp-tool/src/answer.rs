@@ -11,7 +11,7 @@ pub struct Answer {
     pub reply: CallReply,
     /// Requests put on the wire, the answered one included.
     pub attempts: u32,
-    /// How many of them were replays of a request that may have run.
+    /// Replays of a request that may have run, those that proved unsent included.
     pub replays: u32,
     /// Tries before it that were proven unsent.
     pub unsent: u32,

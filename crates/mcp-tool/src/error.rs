@@ -77,7 +77,7 @@ impl ToolError {
         self.0.attempts
     }
 
-    /// How many of them were replays.
+    /// Replays of a request that may have run, those that proved unsent included.
     pub fn replays(&self) -> u32 {
         self.0.replays
     }
@@ -110,7 +110,7 @@ impl fmt::Display for ToolError {
             Outcome::NotExecuted => {
                 write!(f, "the tool was not executed, so it is safe to call it again ({reason})")
             }
-            Outcome::Unknown if self.0.replays > 0 => write!(
+            Outcome::Unknown if self.0.attempts > 1 => write!(
                 f,
                 "the tool may have run, and more than once: it was run again as its declaration permits, and no \
                  answer came; do not retry automatically, verify its effect first ({reason})"

@@ -13,6 +13,7 @@ mod observer;
 mod reason;
 mod retry_budget;
 mod servers;
+mod sync;
 mod task;
 mod trust;
 

@@ -96,7 +96,7 @@ pub enum Happening {
         reason: Option<Reason>,
         /// Requests put on the wire.
         attempts: u32,
-        /// How many of them were replays.
+        /// Replays of a request that may have run, those that proved unsent included.
         replays: u32,
     },
 }

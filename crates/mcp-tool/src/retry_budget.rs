@@ -1,10 +1,8 @@
-use std::{
-    fmt,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fmt, time::Duration};
 
 use tokio::time::Instant;
+
+use crate::sync::{Mutex, PoisonError};
 
 /// How many replays one server gets, over all invocations, so that a server that keeps failing is not
 /// buried under repetitions.
@@ -104,6 +102,9 @@ impl fmt::Debug for Bucket {
         f.debug_struct("Bucket").field("budget", &self.budget).finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, shuttle))]
+mod interleavings;
 
 #[cfg(test)]
 mod tests {

@@ -27,6 +27,8 @@ mod request;
 mod scripted;
 #[cfg(feature = "stdio")]
 mod stdio;
+#[cfg(any(feature = "http", feature = "stdio"))]
+mod sync;
 mod task;
 mod transport;
 

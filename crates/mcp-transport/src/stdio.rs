@@ -2,6 +2,8 @@
 
 mod connection;
 mod connector;
+#[cfg(all(test, shuttle))]
+mod interleavings;
 mod last_words;
 mod line_transport;
 mod lines;

@@ -69,7 +69,8 @@ fn what_fails_is_reported_by_its_seed_and_made_small() {
     assert!(report.starts_with(&format!("SEED={seed} SCHEDULES=1\n")), "{report}");
     let (_, shrunk) = report.split_once("shrunk: ").expect("it was shrunk");
     let times = |text| shrunk.matches(text).count();
-    assert_eq!((times("    Life {"), times("    Call {"), times("Some(\n")), (1, 1, 1), "{shrunk}");
+    assert_eq!((times("    Life {"), times("Some(\n")), (1, 1), "one life with one fault: {shrunk}");
+    assert!(times("    Call {") <= 2, "{shrunk}");
 }
 
 fn everything_allowed() -> Rig {

@@ -237,6 +237,12 @@ impl Life {
         }
         life
     }
+
+    /// One in which the first call waits for seconds, not a byte of it accepted.
+    pub(crate) fn waiting(tools: [Definition; 2]) -> Self {
+        // Behind the handshake and the two pages.
+        Self { requests: Some((395, WriteFault::Pause)), ..Self::healthy(tools) }
+    }
 }
 
 pub(crate) fn pick<T: Copy>(numbers: &mut Numbers, from: &[T]) -> T {

@@ -3,7 +3,7 @@
 use mcp_tool::Trust;
 
 use crate::{
-    life::Life,
+    life::{CallFault, Life},
     numbers::Numbers,
     tool::{Definition, NAMES},
     world::between,
@@ -60,9 +60,16 @@ impl Schedule {
         if numbers.below(12) == 0 {
             lives = (0..5).map(|_| Life::draw_fatal(&mut numbers, tools)).collect();
         }
+        // A replay that waits while trust is withdrawn.
+        let withdrawn = numbers.below(20) == 0;
+        if withdrawn {
+            let dies = Life { calls: vec![Some(CallFault::ExecutesThenDies)], ..Life::healthy(tools) };
+            lives = vec![dies, Life::waiting(tools)];
+        }
         let calls = (0..1 + numbers.below(4) as usize).map(|key| Call::draw(&mut numbers, key)).collect();
         let trust = if numbers.below(4) == 0 { any_trust(&mut numbers) } else { Trust::BOTH };
         let flips = match numbers.below(4) {
+            _ if withdrawn => vec![(numbers.below(6_000), any_trust(&mut numbers))],
             0 => (0..1 + numbers.below(4)).map(|_| (numbers.below(6_000), any_trust(&mut numbers))).collect(),
             _ => Vec::new(),
         };

@@ -212,3 +212,12 @@ async fn an_error_after_replays_does_not_say_that_nothing_was_run_again() {
     let error = server.client().trust(Trust::BOTH).build().call(ToolCall::new("put")).await.unwrap_err();
     assert!(error.to_string().starts_with("the tool may have run, and more than once"), "{error}");
 }
+
+#[tokio::test]
+async fn a_replay_that_proved_unsent_is_told_as_no_second_run() {
+    let server = Lives::of([life(idempotent()).lose(), life(idempotent()).lose_unsent(), life(None)]);
+    let error = server.client().trust(Trust::BOTH).build().call(ToolCall::new("put")).await.unwrap_err();
+    assert_eq!((error.attempts(), error.replays(), error.unsent()), (1, 1, 1));
+    assert_eq!((error.outcome(), error.reason().code()), (Outcome::Unknown, "unannotated"));
+    assert!(!error.to_string().contains("more than once"), "{error}");
+}

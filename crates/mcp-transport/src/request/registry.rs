@@ -1,13 +1,16 @@
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use rmcp::model::{ProgressToken, RequestId};
 use tokio::sync::oneshot;
 
 use super::{Arrival, Asked, Questions, Tap};
-use crate::{Event, EventSender, Events, ToolCall, TransportError};
+use crate::{
+    Event, EventSender, Events, ToolCall, TransportError,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 /// The requests under way on one connection, and the connection's events.
 #[derive(Default)]

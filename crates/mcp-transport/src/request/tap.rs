@@ -1,14 +1,15 @@
-use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
-};
-
 use serde_json::value::RawValue;
 #[cfg(feature = "http")]
 use tokio::sync::Notify;
 use tokio::sync::oneshot;
 
-use crate::{Delivery, ToolCall, TransportError};
+use crate::{
+    Delivery, ToolCall, TransportError,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 /// Follows one request of ours through rmcp to the wire and its answer back.
 ///

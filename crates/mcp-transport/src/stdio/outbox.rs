@@ -1,14 +1,18 @@
 use std::{
     collections::VecDeque,
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll, Waker},
 };
 
 use tokio::sync::oneshot;
 
 use super::sink::Sink;
-use crate::{TransportError, request::Tap};
+use crate::{
+    TransportError,
+    request::Tap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 /// The one place where bytes are accepted for the server.
 ///
