@@ -6,8 +6,7 @@
 
 mod sinks;
 
-#[path = "../bench/mod.rs"]
-mod bench;
+#[expect(dead_code, reason = "made for tests that do more with a server")]
 #[path = "../bench/server.rs"]
 mod server;
 
@@ -15,15 +14,16 @@ use std::{process::Command, time::Duration};
 
 use mcp_tool::{
     Client, Connector, HttpConnector, MetricsObserver, StdioConnector, SupervisedDiscovery, ToolCall, Trust,
+    mcp_discovery::Supervision,
     mcp_transport::reqwest::header::{HeaderName, HeaderValue},
     replay_policy::{Decision, policy_fn},
     rmcp::model::RequestMetaObject,
 };
-use mcp_tool_cli::fault_server::{Fault, HttpFault, Moment, Reply, Scenario, ToolSpec};
+use mcp_tool_cli::fault_server::{Fault, Http, HttpFault, Ledger, Moment, Reply, Scenario, ToolSpec};
 use metrics_util::debugging::DebuggingRecorder;
 use serde_json::json;
 
-use self::{bench::Bench, server::Server, sinks::Sinks};
+use self::{server::Server, sinks::Sinks};
 
 /// What the caller says.
 const OF_THE_CALL: [&str; 3] = ["canary-argument", "canary-key", "canary-meta"];
@@ -35,8 +35,8 @@ const OF_THE_PROCESS: [&str; 4] = ["canary-environment", "canary-folder", "canar
 const OF_THE_URL: [&str; 5] =
     ["canary-user", "canary-password", "canary-query", "canary-header", "canary-token"];
 
-/// What rmcp may log at trace, as docs/observability.md says: a call's `_meta`.
-const OF_RMCP: [&str; 1] = ["canary-meta"];
+/// What rmcp may log at trace, as docs/observability.md says: a call's `_meta`, and over HTTP the server's list.
+const OF_RMCP: [&str; 4] = ["canary-meta", "canary-description", "canary-title", "canary-schema"];
 
 fn put(fault: impl Into<Fault>) -> Scenario {
     let schema = json!({ "type": "object", "description": "canary-schema" });
@@ -59,7 +59,9 @@ fn call() -> ToolCall {
 /// Makes the calls of a host that tells everything it can, and gives what was told.
 async fn tell_all(sinks: &Sinks, connector: impl Connector + std::fmt::Debug + 'static) {
     sinks.debug("connector", &connector);
-    let discovery = SupervisedDiscovery::new(connector);
+    // It dies more often than a server may by default.
+    let rules = Supervision::default().with_start_budget(100, Duration::from_secs(1));
+    let discovery = SupervisedDiscovery::builder(connector).with_supervision(rules).build();
     let observer = (sinks.clone(), MetricsObserver::new());
     let trusted =
         Client::with_discovery("files", discovery.clone()).trust(Trust::BOTH).observer(observer).build();
@@ -158,8 +160,8 @@ fn a_lost_call_over_http_tells_nothing_of_its_content() {
 #[test]
 #[ignore = "run by the test above, in a process of its own"]
 fn over_stdio() {
-    let bench = Bench::new("redaction");
-    let folder = bench.file("canary-folder");
+    let root = tempfile::tempdir().unwrap();
+    let (folder, ledger) = (root.path().join("canary-folder"), Ledger::new(root.path().join("ledger.jsonl")));
     std::fs::create_dir(&folder).unwrap();
     let scenario = put(Fault::DieAfterCommit);
     let connector = StdioConnector::new("/bin/sh")
@@ -169,12 +171,12 @@ fn over_stdio() {
             "canary-word",
             env!("CARGO_BIN_EXE_fault-server"),
         ])
-        .args(scenario.to_args(bench.ledger.path()))
+        .args(scenario.to_args(ledger.path()))
         .env("SECRET", "canary-environment")
         .current_dir(folder)
         .with_grace(Duration::from_millis(100));
     let sinks = captured(async |sinks| tell_all(sinks, connector).await);
-    let executions = bench.record().executions();
+    let executions = ledger.executions().unwrap();
     assert!(executions.iter().all(|execution| execution.key == "canary-argument"), "the arguments arrived");
     assert!(executions.len() >= 1 + 4 + 8, "{}", executions.len());
     assert_silent(&sinks, &[&OF_THE_CALL[..], &OF_THE_SERVER, &OF_THE_PROCESS].concat());
@@ -192,9 +194,7 @@ fn over_http() {
     }
     let sinks = captured(async |sinks| {
         for fault in [HttpFault::Reset(Moment::AfterCommit), HttpFault::SseCut] {
-            let server =
-                Server::start(&put(fault).http(mcp_tool_cli::fault_server::Http::new().reply(Reply::Sse)))
-                    .await;
+            let server = Server::start(&put(fault).http(Http::new().reply(Reply::Sse))).await;
             let url = format!(
                 "http://canary-user:canary-password@127.0.0.1:{}/mcp?key=canary-query",
                 server.port()
