@@ -1,6 +1,7 @@
 //! `mcp-tool audit`.
 
 mod markdown;
+#[cfg_attr(not(unix), path = "audit/no_probe.rs")]
 mod probe;
 mod text;
 mod visit;

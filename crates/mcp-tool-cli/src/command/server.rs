@@ -89,6 +89,7 @@ impl Launch {
     }
 
     /// The same as a command.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "only Unix has the probe that starts it"))]
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).envs(self.environment.iter().map(|(name, value)| (name, value)));
