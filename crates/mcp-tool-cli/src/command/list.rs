@@ -97,6 +97,7 @@ async fn look(
     let several = servers.len() > 1;
     let mut looking = JoinSet::new();
     let mut views: Vec<Option<ServerView>> = Vec::new();
+    let names: Vec<_> = servers.iter().map(|listed| listed.name.clone()).collect();
     for (place, Listed { name, server }) in servers.into_iter().enumerate() {
         views.push(None);
         let log = if several { log.about(&name) } else { log.clone() };
@@ -109,11 +110,16 @@ async fn look(
             (place, view)
         });
     }
-    while let Some(looked) = looking.join_next().await {
-        if let Ok((place, view)) = looked {
-            views[place] = Some(view);
+    loop {
+        let waited_for = names.iter().zip(&views).filter(|(_, view)| view.is_none()).map(|(name, _)| &**name);
+        log.screen().status(&waiting(waited_for, names.len()));
+        match looking.join_next().await {
+            Some(Ok((place, view))) => views[place] = Some(view),
+            Some(Err(_)) => {}
+            None => break,
         }
     }
+    log.screen().clear();
     views.into_iter().flatten().collect()
 }
 
@@ -134,6 +140,17 @@ async fn look_at(
     };
     session.close().await;
     view
+}
+
+/// Which servers are still being started and listed, in one line of a terminal.
+fn waiting<'a>(names: impl Iterator<Item = &'a str>, all: usize) -> String {
+    const WIDTH: usize = 79;
+    let names: Vec<_> = names.map(|name| name.replace(['\n', '\r'], " ")).collect();
+    let line = format!("{} of {all} servers; waiting for {}", all - names.len(), names.join(", "));
+    match line.char_indices().nth(WIDTH) {
+        None => line,
+        Some(_) => line.chars().take(WIDTH - 1).chain(['…']).collect(),
+    }
 }
 
 /// How much is told of each tool.

@@ -2,11 +2,13 @@
 
 use std::{fs::File, io::Read, os::fd::OwnedFd, process::Stdio};
 
-use mcp_tool_cli::fault_server::Fault;
+use mcp_tool_cli::fault_server::{Fault, Startup};
 use rustix::{
     fs::{Mode, OFlags, open},
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
 };
+
+use serde_json::json;
 
 use crate::bench::{Bench, ended, put};
 
@@ -60,6 +62,25 @@ fn an_error_of_the_servers_does_not_act_on_a_terminal_either() {
     assert_eq!(ended(&mut child).unwrap().code(), Some(1));
     let line = shown.split("\r\u{1b}[K").last().unwrap();
     assert_eq!(line, "mcp-tool: the server answered with error 1: a\\u001b[31m\\u009b2J\\u202eb\r\n");
+}
+
+#[test]
+fn a_listing_shows_whom_it_waits_for_on_a_terminal_and_nowhere_else() {
+    let bench = Bench::new();
+    let slow = put().startup(Startup::NeverAnswers);
+    bench.configure(json!({ "quick": bench.entry(&put()), "slow": bench.entry(&slow) }));
+    let (screen, end) = terminal();
+    let mut command = bench.command(["list", "--timeout", "2s"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(end).spawn().unwrap();
+    drop(command);
+    let shown = read(screen);
+    assert_eq!(ended(&mut child).unwrap().code(), Some(3));
+    let lines: Vec<_> = shown.split("\r\u{1b}[K").collect();
+    assert!(lines.contains(&"0 of 2 servers; waiting for quick, slow"), "{lines:?}");
+    assert!(lines.contains(&"1 of 2 servers; waiting for slow"), "{lines:?}");
+
+    let told = bench.run(["list", "--timeout", "100ms"]);
+    assert!(!told.stderr.contains("waiting for"), "{told:?}");
 }
 
 #[test]
