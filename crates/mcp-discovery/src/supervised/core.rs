@@ -14,7 +14,7 @@ use super::{
     traffic::{Counted, Traffic},
 };
 use crate::{
-    Catalog, ConnectionId, DiscoveryError, DiscoveryErrorKind, Generation, backoff::random,
+    Catalog, ConnectionId, DiscoveryError, DiscoveryErrorKind, Generation, backoff::random, hold::Hold,
     oversight::Oversight,
 };
 
@@ -26,6 +26,8 @@ pub(super) struct Core {
     /// Wakes the monitor.
     wake: Arc<Notify>,
     connector: Arc<dyn Connector>,
+    /// How long the server is to be left alone.
+    hold: Arc<Hold>,
     epoch: Instant,
 }
 
@@ -68,6 +70,7 @@ impl Core {
             listed: watch::channel(None).0,
             wake,
             connector,
+            hold: Arc::new(Hold::new()),
             epoch,
         }
     }
@@ -82,6 +85,10 @@ impl Core {
 
     pub(super) fn listed(&self) -> watch::Receiver<Option<Listed>> {
         self.listed.subscribe()
+    }
+
+    pub(super) fn hold(&self) -> Arc<Hold> {
+        Arc::clone(&self.hold)
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -140,10 +147,8 @@ impl Core {
         let now = self.now();
         // Before looking at the traffic, so that nothing is missed that comes after the look.
         known.traffic.watch(known.machine.condition() == Condition::Degraded);
-        let (heard, busy) = (known.traffic.answered(), known.traffic.is_busy());
-        if let Some(heard) = heard {
-            known.machine.on(now, Event::Heard(heard));
-        }
+        let busy = known.traffic.is_busy();
+        self.listen(&mut known);
         let due = known.machine.due(now, busy);
         let wakes_at = known.machine.wakes_at();
         self.publish(&known);
@@ -169,14 +174,26 @@ impl Core {
     }
 
     fn tell(&self, mut known: MutexGuard<'_, Known>, event: Event) {
-        let heard = known.traffic.answered();
-        if let Some(heard) = heard {
-            known.machine.on(self.now(), Event::Heard(heard));
+        if event == Event::Edited {
+            // Another server has asked for nothing yet.
+            self.hold.clear();
         }
+        self.listen(&mut known);
         known.machine.on(self.now(), event);
         self.publish(&known);
         drop(known);
         self.wake.notify_one();
+    }
+
+    /// Takes in what nobody tells: what has gone over the connection, and what the server asks for by it.
+    fn listen(&self, known: &mut Known) {
+        if let Some(heard) = known.traffic.answered() {
+            known.machine.on(self.now(), Event::Heard(heard));
+        }
+        let held = known.identity.as_ref().and_then(|identity| self.hold.until(identity));
+        if let Some(until) = held {
+            known.machine.on(self.now(), Event::Held(until.saturating_duration_since(self.epoch)));
+        }
     }
 
     /// Tells how the server is now. Under the lock, so that states are told in their order.
@@ -233,7 +250,7 @@ impl Oversight for Core {
     fn made(&self, transport: Arc<dyn Transport>) -> Arc<dyn Transport> {
         let traffic = Arc::new(Traffic::new(self.epoch, Arc::clone(&self.wake)));
         self.known().traffic = Arc::clone(&traffic);
-        Arc::new(Counted::new(transport, traffic))
+        Arc::new(Counted::new(transport, traffic).noting(self.hold(), self.connector.identity()))
     }
 
     fn listed(&self, catalog: &Catalog) {
