@@ -33,8 +33,10 @@ pub(super) struct Core {
 
 struct Known {
     machine: Machine,
-    /// What goes over the connection that was made last.
+    /// What goes over the connection that was listed last.
     traffic: Arc<Traffic>,
+    /// The same for one that was made since.
+    made: Option<Arc<Traffic>>,
     /// What the server that was started last is.
     identity: Option<ServerIdentity>,
     /// How many explicit connects are under way.
@@ -58,6 +60,7 @@ impl Core {
         let known = Known {
             machine: Machine::new(rules),
             traffic: Arc::new(Traffic::new(epoch, Arc::clone(&wake))),
+            made: None,
             identity: None,
             asking: 0,
             starts: 0,
@@ -127,14 +130,16 @@ impl Core {
     /// The connection that this is the catalog of is lost, and takes no further call.
     pub(super) fn shut(&self, catalog: &Catalog, reason: DownReason) {
         let known = self.known();
-        known.traffic.shut();
+        if let Some(traffic) = known.traffic_of(catalog.connection()) {
+            traffic.shut();
+        }
         self.tell(known, Event::Lost { connection: catalog.connection(), reason });
     }
 
     /// Gives the connection up unless a call is in flight on it. False when one is.
     pub(super) fn give_up(&self, connection: ConnectionId) -> bool {
         let known = self.known();
-        let given_up = known.traffic.give_up();
+        let given_up = known.traffic_of(connection).is_none_or(|traffic| traffic.give_up());
         if given_up {
             self.tell(known, Event::Lost { connection, reason: DownReason::Unresponsive });
         }
@@ -212,6 +217,18 @@ impl Core {
 }
 
 impl Known {
+    /// What goes over this connection; none when another has taken its place. Whoever comes late must not
+    /// shut that one.
+    fn traffic_of(&self, connection: ConnectionId) -> Option<&Traffic> {
+        if self.latest.connection == Some(connection) {
+            Some(&self.traffic)
+        } else if self.latest.connection < Some(connection) {
+            self.made.as_deref()
+        } else {
+            None
+        }
+    }
+
     fn status(&self, epoch: Instant, since: Instant) -> Status {
         let Latest { generation, connection, tools, quarantined } = self.latest;
         let restarts = self.starts.saturating_sub(1);
@@ -249,7 +266,7 @@ impl Oversight for Core {
 
     fn made(&self, transport: Arc<dyn Transport>) -> Arc<dyn Transport> {
         let traffic = Arc::new(Traffic::new(self.epoch, Arc::clone(&self.wake)));
-        self.known().traffic = Arc::clone(&traffic);
+        self.known().made = Some(Arc::clone(&traffic));
         Arc::new(Counted::new(transport, traffic).noting(self.hold(), self.connector.identity()))
     }
 
@@ -257,6 +274,11 @@ impl Oversight for Core {
         let (connection, generation) = (catalog.connection(), catalog.generation());
         let probed = catalog.transport().is_probed();
         let mut known = self.known();
+        if known.latest.connection != Some(connection)
+            && let Some(made) = known.made.take()
+        {
+            known.traffic = made;
+        }
         known.latest = Latest {
             generation: Some(generation),
             connection: Some(connection),
@@ -311,7 +333,7 @@ impl Drop for Asking<'_> {
 mod tests {
     use std::{future::pending, time::Duration};
 
-    use mcp_transport::connector_fn;
+    use mcp_transport::{ScriptedTransport, connector_fn};
 
     use super::*;
 
@@ -328,5 +350,37 @@ mod tests {
         assert_eq!(core.permit(), Err(DiscoveryErrorKind::Parked));
         drop((second, core.asked()));
         assert_eq!(core.permit(), Err(DiscoveryErrorKind::Parked));
+    }
+
+    /// The core, and what it made of a connection of this number, listed or not yet.
+    fn made(core: &Core, number: u64) -> (Arc<dyn Transport>, Catalog) {
+        let connection = (1..number).fold(ConnectionId::FIRST, |connection, _| connection.next());
+        let transport = core.made(Arc::new(ScriptedTransport::new()));
+        let catalog = Catalog::on(Arc::clone(&transport), Generation::FIRST).with_connection(connection);
+        (transport, catalog)
+    }
+
+    #[tokio::test]
+    async fn whoever_shuts_a_connection_late_leaves_the_one_after_it_alone() {
+        let core = Core::new(Arc::new(connector_fn(pending)), Supervision::default());
+        let (first, old) = made(&core, 1);
+        Oversight::listed(&core, &old);
+        core.shut(&old, DownReason::ConnectionLost);
+        assert!(first.is_closed());
+
+        let (second, new) = made(&core, 2);
+        for is_listed in [false, true] {
+            if is_listed {
+                Oversight::listed(&core, &new);
+            }
+            core.shut(&old, DownReason::ConnectionLost);
+            assert!(core.give_up(old.connection()), "it is given up already");
+            assert!(!second.is_closed(), "listed: {is_listed}");
+        }
+        assert!(core.give_up(new.connection()) && second.is_closed());
+
+        let (third, newest) = made(&core, 3);
+        core.shut(&newest, DownReason::ConnectionLost);
+        assert!(third.is_closed(), "also before it is known to be listed");
     }
 }
