@@ -10,6 +10,7 @@ mod flight;
 mod generation;
 pub mod generations;
 mod hints;
+mod hold;
 #[cfg(all(test, shuttle))]
 mod interleavings;
 mod limits;

@@ -11,6 +11,7 @@ use crate::{
     Catalog, Discovery, DiscoveryError, Generation, ListLimits, Reconnect, ToolFilter,
     flight::Waiter,
     generations::Need,
+    hold::Hold,
     oversight::{Nobody, Oversight},
     run::Runner,
     sleep::Sleep,
@@ -27,6 +28,10 @@ use crate::{
 /// `tools/list_changed` lists again without being asked, and so does a sleep of the machine, noticed when
 /// the catalog is asked for next: the connection may have died meanwhile, and it is better to find out
 /// before a call than by it.
+///
+/// A server that asks to be left alone for a while
+/// ([`retry_after`](mcp_transport::TransportError::retry_after)) is neither connected nor listed before that is
+/// over. Where that is more than a minute away, whoever asks is told so at once, by the same error.
 pub struct PagingDiscovery<C> {
     runner: Runner<C>,
     state: Arc<State>,
@@ -43,6 +48,7 @@ impl<C> PagingDiscovery<C> {
             reconnect: Reconnect::default(),
             settle: Duration::ZERO,
             filter: Arc::default(),
+            hold: Arc::new(Hold::new()),
             oversight: Arc::new(Nobody),
             state: Arc::downgrade(&state),
         };
@@ -69,9 +75,16 @@ impl<C> PagingDiscovery<C> {
         *self.runner.filter.lock().unwrap_or_else(PoisonError::into_inner) = filter;
     }
 
-    /// Who watches, and how long changes of the tools are gathered. To be set before cloning.
-    pub(crate) fn overseen(mut self, oversight: Arc<dyn Oversight>, settle: Duration) -> Self {
+    /// Who watches and knows how long the server is to be left alone, and how long changes of the tools are
+    /// gathered. To be set before cloning.
+    pub(crate) fn overseen(
+        mut self,
+        oversight: Arc<dyn Oversight>,
+        hold: Arc<Hold>,
+        settle: Duration,
+    ) -> Self {
         self.runner.oversight = oversight;
+        self.runner.hold = hold;
         self.runner.settle = settle;
         self
     }

@@ -3,7 +3,9 @@ use std::{
     time::Duration,
 };
 
-use mcp_transport::{CancellationToken, Connector, ErrorClass, ErrorKind, Transport, TransportError};
+use mcp_transport::{
+    CancellationToken, Connector, ErrorClass, ErrorKind, ServerIdentity, Transport, TransportError,
+};
 use tokio::time::sleep;
 use tracing::debug;
 
@@ -11,6 +13,7 @@ use crate::{
     Catalog, ConnectionId, DiscoveryError, DiscoveryErrorKind, ListLimits, Reconnect, ToolFilter,
     flight::{Outcome, Waiter},
     generations::{FlightId, Need},
+    hold::Hold,
     listener::Listener,
     oversight::{Landing, Oversight},
     state::State,
@@ -25,6 +28,8 @@ pub(crate) struct Runner<C> {
     /// How long changes of the tools are gathered before they are listed.
     pub(crate) settle: Duration,
     pub(crate) filter: Arc<Mutex<ToolFilter>>,
+    /// How long the server is to be left alone.
+    pub(crate) hold: Arc<Hold>,
     pub(crate) oversight: Arc<dyn Oversight>,
     pub(crate) state: Weak<State>,
 }
@@ -34,6 +39,7 @@ impl<C> Clone for Runner<C> {
         Self {
             connector: Arc::clone(&self.connector),
             filter: Arc::clone(&self.filter),
+            hold: Arc::clone(&self.hold),
             oversight: Arc::clone(&self.oversight),
             state: Weak::clone(&self.state),
             ..*self
@@ -110,9 +116,10 @@ impl<C: Connector + 'static> Runner<C> {
         let mut pauses = self.reconnect.pauses();
         let mut landing = None;
         loop {
+            let identity = self.admitted().await?;
             self.oversight.permit()?;
             landing.get_or_insert_with(|| Landing(&*self.oversight));
-            let failed = match self.connect(flight, made).await {
+            let failed = match self.connect(flight, &identity, made).await {
                 Ok(catalog) => return Ok(catalog),
                 Err(failed) => failed,
             };
@@ -125,6 +132,7 @@ impl<C: Connector + 'static> Runner<C> {
             if !self.state()?.board_again(flight) {
                 return Err(failed.error);
             }
+            self.hold.bearable(&identity).map_err(DiscoveryError::connect)?;
             close(made).await;
             debug!(code = failed.error.kind().code(), ?pause, "the server was not reached; trying again");
             sleep(pause).await;
@@ -134,10 +142,14 @@ impl<C: Connector + 'static> Runner<C> {
     /// Lists over the present connection.
     async fn relist(&self, flight: FlightId, present: &Catalog) -> Result<Arc<Catalog>, Failed> {
         let transport = present.transport();
+        self.hold.over(present.identity()).await.map_err(DiscoveryError::listing)?;
         let generation = self.state()?.depart(flight);
-        let listing = walk(&**transport, &self.limits).await.map_err(|failed| Failed {
-            error: failed.error,
-            worth_another: failed.class == ErrorClass::Connection || transport.is_closed(),
+        let listing = walk(&**transport, &self.limits).await.map_err(|failed| {
+            self.note(present.identity(), &failed.error);
+            Failed {
+                worth_another: failed.class == ErrorClass::Connection || transport.is_closed(),
+                error: failed.error,
+            }
         })?;
         let catalog = Catalog::on(Arc::clone(transport), generation)
             .with_connection(present.connection())
@@ -150,37 +162,54 @@ impl<C: Connector + 'static> Runner<C> {
         Ok(catalog)
     }
 
+    /// Which server this is, once it may be asked.
+    async fn admitted(&self) -> Result<ServerIdentity, DiscoveryError> {
+        loop {
+            let identity = self.connector.identity();
+            // It may have become another one in the meantime.
+            if !self.hold.over(&identity).await.map_err(DiscoveryError::connect)? {
+                return Ok(identity);
+            }
+        }
+    }
+
     /// One try to reach the server and list its tools.
     async fn connect(
         &self,
         flight: FlightId,
+        identity: &ServerIdentity,
         made: &mut Option<Arc<dyn Transport>>,
     ) -> Result<Arc<Catalog>, Failed> {
-        let identity = self.connector.identity();
-        let transport = self.connector.connect().await.map_err(|error| Failed {
-            worth_another: error.class() == ErrorClass::Connection
-                && !matches!(error.kind(), ErrorKind::CommandNotFound | ErrorKind::Tls),
-            error: DiscoveryError::connect(error),
+        let transport = self.connector.connect().await.map_err(|error| {
+            self.hold.note(identity, &error);
+            Failed {
+                worth_another: error.class() == ErrorClass::Connection
+                    && !matches!(error.kind(), ErrorKind::CommandNotFound | ErrorKind::Tls),
+                error: DiscoveryError::connect(error),
+            }
         })?;
         let transport = self.oversight.made(transport);
         *made = Some(Arc::clone(&transport));
         // Whichever of the two the connection was made for: trust in the other must not reach it.
-        if self.connector.identity() != identity {
+        if self.connector.identity() != *identity {
             let error = DiscoveryErrorKind::IdentityChanged.into();
             return Err(Failed { error, worth_another: true });
         }
         // Before the first request, so that a change during the listing is not missed.
         let events = transport.events();
         let generation = self.state()?.depart(flight);
-        let listing = walk(&*transport, &self.limits).await.map_err(|failed| Failed {
-            error: failed.error,
-            worth_another: failed.on_first_page && failed.class == ErrorClass::Connection,
+        let listing = walk(&*transport, &self.limits).await.map_err(|failed| {
+            self.note(identity, &failed.error);
+            Failed {
+                error: failed.error,
+                worth_another: failed.on_first_page && failed.class == ErrorClass::Connection,
+            }
         })?;
         let state = self.state()?;
         let (connection, fence) = state.next_connection();
         let mut catalog = Catalog::on(transport, generation)
             .with_connection(connection)
-            .with_identity(identity)
+            .with_identity(identity.clone())
             .with_listing(listing.filtered(&self.filter()));
         if let Some(fence) = fence {
             catalog = catalog.with_predecessor_fence(fence);
@@ -191,6 +220,12 @@ impl<C: Connector + 'static> Runner<C> {
         *made = None;
         tell(&catalog);
         Ok(catalog)
+    }
+
+    fn note(&self, identity: &ServerIdentity, error: &DiscoveryError) {
+        if let Some(error) = error.transport_error() {
+            self.hold.note(identity, error);
+        }
     }
 
     /// Read at the end of each listing, so that one that is changed meanwhile holds for it.

@@ -198,7 +198,7 @@ mod tests {
     use mcp_transport::{Events, ScriptedTransport, connector_fn};
 
     use super::*;
-    use crate::{ListLimits, Reconnect, oversight::Nobody, run::Runner};
+    use crate::{ListLimits, Reconnect, hold::Hold, oversight::Nobody, run::Runner};
 
     /// A state whose present catalog came over this connection, and its listener.
     fn connected(connection: ConnectionId) -> Arc<State> {
@@ -209,6 +209,7 @@ mod tests {
             reconnect: Reconnect::default(),
             filter: Arc::default(),
             settle: Duration::ZERO,
+            hold: Arc::new(Hold::new()),
             oversight: Arc::new(Nobody),
             state: Arc::downgrade(&state),
         };

@@ -84,6 +84,8 @@ async fn page(
         Ok(page) => Ok(page),
         Err(Fault::Transport(error)) if is_unknown_method(&error) => Err(Fault::Transport(error)),
         Err(fault) if transport.is_closed() => Err(fault),
+        // It has asked not to be asked at once.
+        Err(Fault::Transport(error)) if error.retry_after().is_some() => Err(Fault::Transport(error)),
         Err(_) => ask(cursor).await,
     }
 }

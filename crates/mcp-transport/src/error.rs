@@ -1,4 +1,4 @@
-use std::{error::Error, fmt, sync::Arc};
+use std::{error::Error, fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
 use crate::{Delivery, ErrorClass};
 
@@ -20,8 +20,13 @@ pub struct TransportError {
     kind: ErrorKind,
     class: ErrorClass,
     delivery: Delivery,
+    /// In milliseconds: errors stay small.
+    retry_after: Option<NonZeroU32>,
     cause: Option<Source>,
 }
+
+/// Nobody may ask to be left alone for longer.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(600);
 
 /// What went wrong, as a stable word without content.
 #[non_exhaustive]
@@ -120,7 +125,7 @@ impl ErrorKind {
 
 impl TransportError {
     fn new(kind: ErrorKind, class: ErrorClass, delivery: Delivery) -> Self {
-        Self { kind, class, delivery, cause: None }
+        Self { kind, class, delivery, retry_after: None, cause: None }
     }
 
     /// The connection was lost in flight: class `Connection`, delivery `Unknown`.
@@ -256,6 +261,16 @@ impl TransportError {
         self
     }
 
+    /// Says for how long the server, or something before it, asks to be left alone, from now on, in whole
+    /// milliseconds, rounded up. More than ten minutes count as ten minutes, and zero as not asking. Default:
+    /// it does not ask.
+    #[must_use]
+    pub fn with_retry_after(mut self, pause: Duration) -> Self {
+        let millis = pause.min(LONGEST_RETRY_AFTER).as_nanos().div_ceil(1_000_000);
+        self.retry_after = u32::try_from(millis).ok().and_then(NonZeroU32::new);
+        self
+    }
+
     /// What went wrong, as a stable word.
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -269,6 +284,14 @@ impl TransportError {
     /// Whether the server can have received the request.
     pub fn delivery(&self) -> Delivery {
         self.delivery
+    }
+
+    /// For how long the server, or something before it, asks to be left alone (HTTP `Retry-After`, RFC 9110
+    /// section 10.2.3), counted from the failure; at most ten minutes. None where it does not ask.
+    ///
+    /// It permits nothing: whether this request may be made again is another question.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after.map(|millis| Duration::from_millis(millis.get().into()))
     }
 
     /// The underlying error, for diagnosis on request.

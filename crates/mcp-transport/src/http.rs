@@ -6,6 +6,7 @@ mod client;
 mod connection;
 mod connector;
 mod response;
+mod retry_after;
 mod tls;
 
 pub use client::{HttpClient, TokenSource};

@@ -1,6 +1,6 @@
 //! What an error says, and what it never shows.
 
-use std::error::Error;
+use std::{error::Error, time::Duration};
 
 use mcp_transport::{
     CallReply, Delivery, ErrorClass, Guard, ToolCall, ToolPage, TransportError,
@@ -96,4 +96,23 @@ fn errors_calls_and_replies_can_be_shared_and_show_no_content() {
     ] {
         assert!(text.contains(shown) && !text.contains("canary"), "{text}");
     }
+}
+
+#[test]
+fn an_error_says_for_how_long_the_server_is_to_be_left_alone() {
+    let after = |pause| TransportError::http_status(429).with_retry_after(pause).retry_after();
+    assert_eq!(TransportError::http_status(429).retry_after(), None);
+    let (milli, minute) = (Duration::from_millis(1), Duration::from_secs(60));
+    for (pause, told) in [
+        (Duration::ZERO, None),
+        (Duration::from_nanos(1), Some(milli)),
+        (milli, Some(milli)),
+        (10 * minute, Some(10 * minute)),
+        (10 * minute + milli, Some(10 * minute)),
+        (Duration::MAX, Some(10 * minute)),
+    ] {
+        assert_eq!(after(pause), told, "{pause:?}");
+    }
+    let error = TransportError::http_status(429).with_retry_after(minute);
+    assert_eq!((error.class(), error.delivery()), (ErrorClass::Other, Delivery::Unknown));
 }

@@ -1,12 +1,12 @@
 //! Sessions that are lost, and servers that have none.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_tool::{
-    Discovery,
-    mcp_discovery::{DownReason, State},
+    Client, Discovery, ToolCall,
+    mcp_discovery::{DiscoveryErrorKind, DownReason, PagingDiscovery, Reconnect, State},
 };
-use mcp_tool_cli::fault_server::{Http, Sessions};
+use mcp_tool_cli::fault_server::{Http, HttpFault, Moment, Response, Sessions};
 use rustix::process::Signal;
 use tokio::time::sleep;
 
@@ -77,5 +77,37 @@ async fn a_server_that_cannot_be_reached_is_down_and_comes_back() {
     http.come_back();
     replaced(&server, first.connection()).await;
     drop((server, first));
+    http.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_says_when_to_come_again_is_left_alone_until_then() {
+    let later = Response::new(503).header("Retry-After", "2");
+    let http = Server::start(&put().http(Http::new().handshake(later))).await;
+    let reconnect = Reconnect::default().with_retries(1).with_base(Duration::from_millis(1));
+    let discovery = PagingDiscovery::new(http.connector()).with_reconnect(reconnect);
+    let begun = Instant::now();
+    let error = discovery.catalog().await.unwrap_err();
+    assert!(begun.elapsed() >= Duration::from_secs(2), "it was tried again at once");
+    assert_eq!(error.kind(), DiscoveryErrorKind::Connect);
+    let told = error.transport_error().unwrap().retry_after();
+    assert_eq!(told, Some(Duration::from_secs(2)));
+    drop(discovery);
+    http.stop().await;
+
+    let busy = HttpFault::Respond(Moment::BeforeCommit, Response::too_many_requests(2));
+    let http = Server::start(&put().on_call(1, busy)).await;
+    let server = supervised(http.connector(), rules());
+    let client = Client::with_discovery("bench", server.clone()).build();
+    server.connect().await.unwrap();
+    let begun = Instant::now();
+    let error = client.call(ToolCall::new("put")).await.unwrap_err();
+    assert_eq!(error.transport_error().unwrap().retry_after(), Some(Duration::from_secs(2)));
+    let lists = http.record().lists().len();
+    server.refresh().await.unwrap();
+    assert!(begun.elapsed() >= Duration::from_secs(2), "it was listed at once");
+    assert!(http.record().lists().len() > lists);
+    assert_eq!((server.status().state, http.record().received().len()), (State::Ready, 1));
+    drop((client, server));
     http.stop().await;
 }

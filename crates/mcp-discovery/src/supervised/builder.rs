@@ -56,7 +56,7 @@ impl SupervisedBuilder {
         let paging = PagingDiscovery::new(connector)
             .with_limits(self.limits)
             .with_reconnect(self.reconnect)
-            .overseen(Arc::clone(&core) as _, self.supervision.settle);
+            .overseen(Arc::clone(&core) as _, core.hold(), self.supervision.settle);
         SupervisedDiscovery(Arc::new(Handle {
             paging,
             core,

@@ -14,7 +14,7 @@ use super::{
     traffic::{Counted, Traffic},
 };
 use crate::{
-    Catalog, ConnectionId, DiscoveryError, DiscoveryErrorKind, Generation, backoff::random,
+    Catalog, ConnectionId, DiscoveryError, DiscoveryErrorKind, Generation, backoff::random, hold::Hold,
     oversight::Oversight,
 };
 
@@ -26,13 +26,17 @@ pub(super) struct Core {
     /// Wakes the monitor.
     wake: Arc<Notify>,
     connector: Arc<dyn Connector>,
+    /// How long the server is to be left alone.
+    hold: Arc<Hold>,
     epoch: Instant,
 }
 
 struct Known {
     machine: Machine,
-    /// What goes over the connection that was made last.
+    /// What goes over the connection that was listed last.
     traffic: Arc<Traffic>,
+    /// The same for one that was made since.
+    made: Option<Arc<Traffic>>,
     /// What the server that was started last is.
     identity: Option<ServerIdentity>,
     /// How many explicit connects are under way.
@@ -56,6 +60,7 @@ impl Core {
         let known = Known {
             machine: Machine::new(rules),
             traffic: Arc::new(Traffic::new(epoch, Arc::clone(&wake))),
+            made: None,
             identity: None,
             asking: 0,
             starts: 0,
@@ -68,6 +73,7 @@ impl Core {
             listed: watch::channel(None).0,
             wake,
             connector,
+            hold: Arc::new(Hold::new()),
             epoch,
         }
     }
@@ -82,6 +88,10 @@ impl Core {
 
     pub(super) fn listed(&self) -> watch::Receiver<Option<Listed>> {
         self.listed.subscribe()
+    }
+
+    pub(super) fn hold(&self) -> Arc<Hold> {
+        Arc::clone(&self.hold)
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -120,14 +130,16 @@ impl Core {
     /// The connection that this is the catalog of is lost, and takes no further call.
     pub(super) fn shut(&self, catalog: &Catalog, reason: DownReason) {
         let known = self.known();
-        known.traffic.shut();
+        if let Some(traffic) = known.traffic_of(catalog.connection()) {
+            traffic.shut();
+        }
         self.tell(known, Event::Lost { connection: catalog.connection(), reason });
     }
 
     /// Gives the connection up unless a call is in flight on it. False when one is.
     pub(super) fn give_up(&self, connection: ConnectionId) -> bool {
         let known = self.known();
-        let given_up = known.traffic.give_up();
+        let given_up = known.traffic_of(connection).is_none_or(|traffic| traffic.give_up());
         if given_up {
             self.tell(known, Event::Lost { connection, reason: DownReason::Unresponsive });
         }
@@ -140,10 +152,8 @@ impl Core {
         let now = self.now();
         // Before looking at the traffic, so that nothing is missed that comes after the look.
         known.traffic.watch(known.machine.condition() == Condition::Degraded);
-        let (heard, busy) = (known.traffic.answered(), known.traffic.is_busy());
-        if let Some(heard) = heard {
-            known.machine.on(now, Event::Heard(heard));
-        }
+        let busy = known.traffic.is_busy();
+        self.listen(&mut known);
         let due = known.machine.due(now, busy);
         let wakes_at = known.machine.wakes_at();
         self.publish(&known);
@@ -169,14 +179,26 @@ impl Core {
     }
 
     fn tell(&self, mut known: MutexGuard<'_, Known>, event: Event) {
-        let heard = known.traffic.answered();
-        if let Some(heard) = heard {
-            known.machine.on(self.now(), Event::Heard(heard));
+        if event == Event::Edited {
+            // Another server has asked for nothing yet.
+            self.hold.clear();
         }
+        self.listen(&mut known);
         known.machine.on(self.now(), event);
         self.publish(&known);
         drop(known);
         self.wake.notify_one();
+    }
+
+    /// Takes in what nobody tells: what has gone over the connection, and what the server asks for by it.
+    fn listen(&self, known: &mut Known) {
+        if let Some(heard) = known.traffic.answered() {
+            known.machine.on(self.now(), Event::Heard(heard));
+        }
+        let held = known.identity.as_ref().and_then(|identity| self.hold.until(identity));
+        if let Some(until) = held {
+            known.machine.on(self.now(), Event::Held(until.saturating_duration_since(self.epoch)));
+        }
     }
 
     /// Tells how the server is now. Under the lock, so that states are told in their order.
@@ -195,6 +217,18 @@ impl Core {
 }
 
 impl Known {
+    /// What goes over this connection; none when another has taken its place. Whoever comes late must not
+    /// shut that one.
+    fn traffic_of(&self, connection: ConnectionId) -> Option<&Traffic> {
+        if self.latest.connection == Some(connection) {
+            Some(&self.traffic)
+        } else if self.latest.connection < Some(connection) {
+            self.made.as_deref()
+        } else {
+            None
+        }
+    }
+
     fn status(&self, epoch: Instant, since: Instant) -> Status {
         let Latest { generation, connection, tools, quarantined } = self.latest;
         let restarts = self.starts.saturating_sub(1);
@@ -232,14 +266,19 @@ impl Oversight for Core {
 
     fn made(&self, transport: Arc<dyn Transport>) -> Arc<dyn Transport> {
         let traffic = Arc::new(Traffic::new(self.epoch, Arc::clone(&self.wake)));
-        self.known().traffic = Arc::clone(&traffic);
-        Arc::new(Counted::new(transport, traffic))
+        self.known().made = Some(Arc::clone(&traffic));
+        Arc::new(Counted::new(transport, traffic).noting(self.hold(), self.connector.identity()))
     }
 
     fn listed(&self, catalog: &Catalog) {
         let (connection, generation) = (catalog.connection(), catalog.generation());
         let probed = catalog.transport().is_probed();
         let mut known = self.known();
+        if known.latest.connection != Some(connection)
+            && let Some(made) = known.made.take()
+        {
+            known.traffic = made;
+        }
         known.latest = Latest {
             generation: Some(generation),
             connection: Some(connection),
@@ -294,7 +333,7 @@ impl Drop for Asking<'_> {
 mod tests {
     use std::{future::pending, time::Duration};
 
-    use mcp_transport::connector_fn;
+    use mcp_transport::{ScriptedTransport, connector_fn};
 
     use super::*;
 
@@ -311,5 +350,37 @@ mod tests {
         assert_eq!(core.permit(), Err(DiscoveryErrorKind::Parked));
         drop((second, core.asked()));
         assert_eq!(core.permit(), Err(DiscoveryErrorKind::Parked));
+    }
+
+    /// The core, and what it made of a connection of this number, listed or not yet.
+    fn made(core: &Core, number: u64) -> (Arc<dyn Transport>, Catalog) {
+        let connection = (1..number).fold(ConnectionId::FIRST, |connection, _| connection.next());
+        let transport = core.made(Arc::new(ScriptedTransport::new()));
+        let catalog = Catalog::on(Arc::clone(&transport), Generation::FIRST).with_connection(connection);
+        (transport, catalog)
+    }
+
+    #[tokio::test]
+    async fn whoever_shuts_a_connection_late_leaves_the_one_after_it_alone() {
+        let core = Core::new(Arc::new(connector_fn(pending)), Supervision::default());
+        let (first, old) = made(&core, 1);
+        Oversight::listed(&core, &old);
+        core.shut(&old, DownReason::ConnectionLost);
+        assert!(first.is_closed());
+
+        let (second, new) = made(&core, 2);
+        for is_listed in [false, true] {
+            if is_listed {
+                Oversight::listed(&core, &new);
+            }
+            core.shut(&old, DownReason::ConnectionLost);
+            assert!(core.give_up(old.connection()), "it is given up already");
+            assert!(!second.is_closed(), "listed: {is_listed}");
+        }
+        assert!(core.give_up(new.connection()) && second.is_closed());
+
+        let (third, newest) = made(&core, 3);
+        core.shut(&newest, DownReason::ConnectionLost);
+        assert!(third.is_closed(), "also before it is known to be listed");
     }
 }

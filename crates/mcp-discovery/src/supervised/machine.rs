@@ -44,6 +44,8 @@ pub(super) enum Event {
     Doubted(Generation),
     /// The machine has slept.
     Slept,
+    /// The server has asked to be left alone until this time.
+    Held(Duration),
     /// The connector reaches another server now.
     Edited,
 }
@@ -90,6 +92,8 @@ pub(super) struct Machine {
     /// Why it is down, parked or not.
     reason: DownReason,
     next_try: Option<Duration>,
+    /// Until when the server has asked to be left alone.
+    held: Duration,
     /// Starts since the server stayed up for long enough.
     tries: u32,
     /// The budget was used up, and the server has not stayed up since.
@@ -118,6 +122,7 @@ impl Machine {
             gone: None,
             reason: DownReason::NotStarted,
             next_try: None,
+            held: Duration::ZERO,
             tries: 0,
             parked: false,
             starting: false,
@@ -212,6 +217,7 @@ impl Machine {
             }
             Event::Doubted(generation) => self.link.iter_mut().for_each(|link| link.doubted(generation)),
             Event::Slept => self.link.iter_mut().for_each(Link::slept),
+            Event::Held(until) => self.held_until(until),
             Event::Edited => self.edited(now.at),
         }
     }
@@ -222,6 +228,7 @@ impl Machine {
             return None;
         }
         match &mut self.link {
+            Some(_) if self.held > now.at => None,
             Some(link) => link.due(now.at, busy, &self.rules),
             None => self.due_try(now),
         }
@@ -231,7 +238,7 @@ impl Machine {
     pub(super) fn wakes_at(&self) -> Option<Duration> {
         match &self.link {
             _ if self.stopped => None,
-            Some(link) => link.wakes_at(&self.rules),
+            Some(link) => link.wakes_at(&self.rules).map(|at| at.max(self.held)),
             None if self.starting || self.trying => None,
             None => self.next_try,
         }
@@ -309,7 +316,14 @@ impl Machine {
         self.fall(now, reason);
     }
 
+    /// Neither a probe nor a start is due before that.
+    fn held_until(&mut self, until: Duration) {
+        self.held = until;
+        self.next_try = self.next_try.map(|next| next.max(until));
+    }
+
     fn edited(&mut self, now: Duration) {
+        self.held = Duration::ZERO;
         if self.link.is_some() {
             return;
         }
@@ -339,7 +353,7 @@ impl Machine {
             }
         };
         self.reason = reason;
-        self.next_try = Some(next);
+        self.next_try = Some(next.max(self.held));
     }
 }
 

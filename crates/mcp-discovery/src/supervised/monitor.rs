@@ -158,6 +158,10 @@ async fn probe(transport: Arc<dyn Transport>, bound: Duration) -> Verdict {
     let Ok(answer) = timeout(bound, transport.probe()).await else {
         return Verdict::Failed;
     };
+    // Whatever asks to be left alone is there.
+    if answer.as_ref().is_err_and(|error| error.retry_after().is_some()) {
+        return Verdict::Alive;
+    }
     match answer.map_err(|error| error.kind()) {
         Err(ErrorKind::SessionLost) => Verdict::Gone,
         // Asked to wait, or not to ask at all: something is there.

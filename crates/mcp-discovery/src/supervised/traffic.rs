@@ -8,10 +8,12 @@ use std::{
 };
 
 use mcp_transport::{
-    CallReply, Cursor, ErrorClass, Events, Fence, TaskReply, TaskRequest, ToolCall, ToolPage, Transport,
-    TransportError,
+    CallReply, Cursor, ErrorClass, Events, Fence, ServerIdentity, TaskReply, TaskRequest, ToolCall, ToolPage,
+    Transport, TransportError,
 };
 use tokio::{sync::Notify, time::Instant};
+
+use crate::hold::Hold;
 
 /// Set beside the count of calls when the connection takes none any more.
 const GIVEN_UP: usize = 1 << (usize::BITS - 1);
@@ -106,11 +108,23 @@ impl Drop for InFlight {
 pub(super) struct Counted {
     inner: Arc<dyn Transport>,
     traffic: Arc<Traffic>,
+    hold: Option<(Arc<Hold>, ServerIdentity)>,
 }
 
 impl Counted {
     pub(super) fn new(inner: Arc<dyn Transport>, traffic: Arc<Traffic>) -> Self {
-        Self { inner, traffic }
+        Self { inner, traffic, hold: None }
+    }
+
+    /// Notes for how long this server asks to be left alone.
+    pub(super) fn noting(self, hold: Arc<Hold>, identity: ServerIdentity) -> Self {
+        Self { hold: Some((hold, identity)), ..self }
+    }
+
+    fn note(&self, error: &TransportError) {
+        if let Some((hold, identity)) = &self.hold {
+            hold.note(identity, error);
+        }
     }
 }
 
@@ -125,8 +139,9 @@ impl Counted {
         let request = request(&*self.inner);
         Box::pin(async move {
             let outcome = request.await;
-            if outcome.is_ok() {
-                in_flight.answered();
+            match &outcome {
+                Ok(_) => in_flight.answered(),
+                Err(error) => self.note(error),
             }
             outcome
         })
@@ -190,7 +205,8 @@ impl Transport for Counted {
         's: 'f,
         Self: 'f,
     {
-        self.inner.probe()
+        let probe = self.inner.probe();
+        Box::pin(async move { probe.await.inspect_err(|error| self.note(error)) })
     }
 
     fn is_probed(&self) -> bool {

@@ -4,6 +4,7 @@ mod changes;
 mod coming_back;
 mod explicit;
 mod health;
+mod held;
 mod many;
 mod schedules;
 mod server;

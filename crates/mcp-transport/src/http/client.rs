@@ -28,7 +28,7 @@ use tokio::time::Instant;
 use super::{
     answer_stream::{Address, AnswerStream, events_of},
     body::SealedBody,
-    response::{is_of, read, send_error, status_error},
+    response::{is_of, read, send_error, status_error, unanswered},
 };
 use crate::{
     Event, TransportError,
@@ -221,10 +221,11 @@ impl HttpClient {
             let stream = AnswerStream::new(self.clone(), tap, address, events);
             return Ok(StreamableHttpPostResponse::Sse(stream.into_events(), None));
         }
-        let unusable = || match status.is_success() {
+        let unusable = match status.is_success() {
             true => TransportError::invalid_reply("neither JSON nor an event stream with an answer"),
-            false => status_error(status, in_session),
+            false => unanswered(&response, in_session),
         };
+        let unusable = || unusable.clone();
         if !is_of(&response, JSON_MIME_TYPE)
             || matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT)
         {

@@ -2,10 +2,13 @@ use std::{error::Error, io, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
-use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
+use reqwest::{
+    Response, StatusCode,
+    header::{CONTENT_TYPE, RETRY_AFTER},
+};
 use rmcp::{service::ClientInitializeError, transport::streamable_http_client::StreamableHttpError};
 
-use super::tls;
+use super::{retry_after::with_retry_after, tls};
 use crate::{TransportError, handshake::handshake_error};
 
 /// What a failed POST says, or a client that could not be made. Whether a body had left is for the seal
@@ -31,9 +34,34 @@ pub(super) fn status_error(status: StatusCode, in_session: bool) -> TransportErr
     }
 }
 
+/// The same of a response whose body may still be read.
+pub(super) fn unanswered(response: &Response, in_session: bool) -> TransportError {
+    let later = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    with_retry_after(status_error(response.status(), in_session), later)
+}
+
 /// What a handshake says that an HTTP response has ended. One that says "later" is a server that cannot
 /// be reached yet; another will not change its mind.
 pub(super) fn refused_handshake(error: ClientInitializeError) -> TransportError {
+    let later = later(&error).map(str::to_owned);
+    with_retry_after(refusal(error), later.as_deref())
+}
+
+/// What the last response of a handshake has for `Retry-After`.
+fn later(error: &ClientInitializeError) -> Option<&str> {
+    match error {
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => later(fallback),
+        ClientInitializeError::TransportError { error, .. } => {
+            match error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>()? {
+                StreamableHttpError::HttpStatus(response) => response.retry_after.as_deref(),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn refusal(error: ClientInitializeError) -> TransportError {
     let response = match &error {
         ClientInitializeError::TransportError { error, .. } => error.error.downcast_ref(),
         _ => None,
@@ -55,7 +83,7 @@ pub(super) fn refused_handshake(error: ClientInitializeError) -> TransportError 
         Some(StreamableHttpError::Client(failed)) if tls::failed(failed) => TransportError::tls(),
         _ => {
             return match error {
-                ClientInitializeError::LegacyFallbackFailed { fallback, .. } => refused_handshake(*fallback),
+                ClientInitializeError::LegacyFallbackFailed { fallback, .. } => refusal(*fallback),
                 error => handshake_error(error),
             };
         }

@@ -307,3 +307,48 @@ fn a_server_that_becomes_another_gets_one_start_and_one_that_does_so_all_the_tim
     machine.on(at(101), Event::Tried);
     assert!(machine.wakes_at() >= Some(s(401)));
 }
+
+#[test]
+fn a_server_that_asked_to_be_left_alone_is_neither_started_nor_probed_before_that_is_over() {
+    use DownReason::{Misconfigured, NotReached};
+    // A pause of its own, that one being longer, and a later request.
+    for (reason, held, next) in [
+        (NotReached, s(30), s(30)),
+        (NotReached, s(0), Duration::from_millis(250)),
+        (Misconfigured, s(30), s(300)),
+    ] {
+        let mut machine = Machine::new(Supervision::default());
+        machine.permit(at(0)).unwrap();
+        machine.on(at(0), Event::Held(held));
+        machine.on(at(0), Event::Failed(reason));
+        machine.on(at(0), Event::Landed);
+        assert_eq!(machine.condition(), Condition::Down { reason, next_try: Some(next) });
+        machine.on(at(1), Event::Held(s(400)));
+        assert_eq!(machine.condition(), Condition::Down { reason, next_try: Some(s(400)) });
+        assert_eq!((machine.wakes_at(), machine.due(at(399), false)), (Some(s(400)), None));
+        assert_eq!(machine.due(at(400), false), Some(Action::Try));
+    }
+
+    let mut machine = connected(Supervision::default());
+    machine.on(at(10), Event::Held(s(50)));
+    machine.on(at(10), Event::Doubted(generation(1)));
+    assert_eq!((machine.wakes_at(), machine.due(at(49), false)), (Some(s(50)), None));
+    assert_eq!(machine.due(at(50), false), Some(Action::Probe(connection(1))));
+    machine.on(at(50), probed(Verdict::Alive));
+    assert_eq!(machine.wakes_at(), Some(s(80)), "it is over");
+
+    let mut machine = connected(Supervision::default());
+    machine.on(at(10), Event::Held(s(50)));
+    machine.on(at(20), lost(1));
+    assert_eq!((machine.wakes_at(), machine.due(at(49), false)), (Some(s(50)), None));
+    assert_eq!(machine.due(at(50), false), Some(Action::Try));
+}
+
+#[test]
+fn another_server_has_not_asked_to_be_left_alone() {
+    let mut machine = connected(Supervision::default());
+    machine.on(at(10), Event::Held(s(500)));
+    machine.on(at(20), lost(1));
+    machine.on(at(21), Event::Edited);
+    assert_eq!(machine.due(at(21), false), Some(Action::Try));
+}
