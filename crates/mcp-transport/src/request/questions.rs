@@ -38,6 +38,8 @@ struct Question {
     /// The request of ours that it came with, if that is known.
     about: Option<u64>,
     with_host: bool,
+    /// That request is over, so nobody asks when this question ended.
+    outlives_request: bool,
     /// Its answer is of no use any more.
     over: CancellationToken,
 }
@@ -58,7 +60,8 @@ impl Questions {
         let mut open = self.open();
         open.last.remove(&Some(request));
         let Open { asked, moot, .. } = &mut *open;
-        for (id, question) in asked.iter().filter(|(_, question)| question.about == Some(request)) {
+        for (id, question) in asked.iter_mut().filter(|(_, question)| question.about == Some(request)) {
+            question.outlives_request = true;
             question.over.cancel();
             moot.insert(id.clone());
         }
@@ -68,7 +71,11 @@ impl Questions {
     pub(crate) fn answered(&self, request: u64) {
         let mut open = self.open();
         open.last.remove(&Some(request));
-        open.asked.retain(|_, question| question.with_host || question.about != Some(request));
+        open.asked.retain(|_, question| {
+            let is_its_own = question.about == Some(request);
+            question.outlives_request |= is_its_own;
+            question.with_host || !is_its_own
+        });
     }
 
     /// The connection has ended.
@@ -122,6 +129,7 @@ impl Drop for WithHost<'_> {
         let mut open = self.questions.open();
         if let Some(question) = open.asked.remove(&self.id)
             && !question.over.is_cancelled()
+            && !question.outlives_request
         {
             open.last.insert(question.about, Instant::now());
         }
@@ -171,5 +179,27 @@ impl<S: Service<RoleClient>> Service<RoleClient> for Host<S> {
 
     fn get_info(&self) -> ClientConfig {
         self.handler.get_info()
+    }
+}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_that_outlives_its_request_leaves_nothing_behind() {
+        let questions = Questions::default();
+        for request in 0..100 {
+            let id = RequestId::Number(request);
+            let request = u64::try_from(request).unwrap();
+            questions.came_with(&id, request);
+            let asked = questions.ask_host(&id);
+            assert!(questions.asked_until(request).is_some());
+            questions.answered(request);
+            drop(asked);
+            assert!(questions.asked_until(request).is_none());
+        }
+        let open = questions.open();
+        assert!(open.asked.is_empty() && open.last.is_empty() && open.moot.is_empty());
     }
 }
