@@ -4,6 +4,7 @@ mod listener;
 mod row;
 mod rows;
 mod table;
+mod timeline;
 
 use std::{
     ffi::OsString,
@@ -63,7 +64,8 @@ impl Server {
 const INTRODUCTION: &str = "\
 A tool can finish its work and lose the connection before its answer arrives.
 Each row below starts a real server process, calls its tool `put`, and breaks something.
-\"ran\" is how often the tool really ran, read from a ledger that the server syncs to disk.";
+\"ran\" is how often the tool really ran, read from a ledger that the server syncs to disk.
+The line below a row says what happened to its call, step by step.";
 
 const CONCLUSION: &str = "
 No tool ran twice but where its server declared that repeating is safe, and each call ended with an

@@ -6,13 +6,16 @@ use mcp_tool::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-use super::listener::Listener;
+use super::{listener::Listener, timeline::Timeline};
 use crate::fault_server::{Ledger, Record, Scenario};
 
 /// How long a server may take to do, and to show, what a row waits for.
 const LEDGER: Duration = Duration::from_secs(20);
 /// How often it is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(2);
+
+/// What tells the call that a row is about from the one before it.
+const KEY: &str = "the call";
 
 /// The program that plays the fault server.
 #[derive(Clone, Debug)]
@@ -77,6 +80,8 @@ pub(super) struct Played {
     pub(super) why: &'static str,
     pub(super) expected: Expected,
     pub(super) real: Expected,
+    /// What happened to the call, step by step.
+    pub(super) timeline: String,
 }
 
 impl Played {
@@ -104,13 +109,14 @@ impl Row {
                 (Box::new(HttpConnector::new(&url).map_err(io::Error::other)?) as _, Some(listener))
             }
         };
-        let mut client = Client::builder("demo", connector).trust(self.trust);
-        if let Some(observer) = self.observer {
-            client = client.observer(observer);
-        }
-        let client = client.build();
+        let timeline = Timeline::default();
+        let client = Client::builder("demo", connector).trust(self.trust);
+        let client = match self.observer {
+            Some(observer) => client.observer((timeline.clone(), observer)).build(),
+            None => client.observer(timeline.clone()).build(),
+        };
         let token = CancellationToken::new();
-        let call = ToolCall::new("put").with_argument("key", "the call").with_cancellation(token.clone());
+        let call = ToolCall::new("put").with_argument("key", KEY).with_cancellation(token.clone());
         let before = ToolCall::new("put").with_argument("key", "the call before");
         let result = match (self.course, listener) {
             (Course::CallAfterIdleDeath, _) => match client.catalog().await {
@@ -151,9 +157,12 @@ impl Row {
             (Course::Call | Course::CallWhileDown(_), _listener) => client.call(call).await,
         };
         drop(client);
-        let executions = ledger.executions()?.iter().filter(|execution| execution.key == "the call").count();
+        let record = ledger.read()?;
+        let executions = record.executions().iter().filter(|execution| execution.key == KEY).count();
         let real = Expected { executions, got: got(result.as_ref()) };
-        Ok(Played { over: self.over, happened: self.happened, why: self.why, expected: self.expected, real })
+        let timeline = timeline.line(&record);
+        let Self { over, happened, why, expected, .. } = self;
+        Ok(Played { over, happened, why, expected, real, timeline })
     }
 }
 

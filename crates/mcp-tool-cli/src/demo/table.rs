@@ -14,9 +14,11 @@ pub(super) fn print(rows: &[Played], out: &mut impl Write) -> io::Result<()> {
     for ((over, _), heading) in tables.into_iter().zip(&headings) {
         writeln!(out)?;
         let rule = widths.map(|width| "-".repeat(width));
-        let of_this = cells.iter().zip(rows).filter(|(_, played)| played.over == over).map(|(row, _)| row);
-        for [a, b, c, d] in [heading, &rule].into_iter().chain(of_this) {
-            writeln!(out, "{a:first$}  {b:>second$}  {c:third$}  {d}")?;
+        let columns = |[a, b, c, d]: &[String; 4]| format!("{a:first$}  {b:>second$}  {c:third$}  {d}");
+        writeln!(out, "{}\n{}", columns(heading), columns(&rule))?;
+        for (row, played) in cells.iter().zip(rows).filter(|(_, played)| played.over == over) {
+            writeln!(out, "{}", columns(row))?;
+            writeln!(out, "    {}", played.timeline)?;
         }
     }
     Ok(())
