@@ -26,7 +26,7 @@ use tokio::io::AsyncWrite;
 use super::{outbox::Outbox, sink::Sink, wire::Wire};
 use crate::{
     Delivery, ToolCall, TransportError,
-    request::{Answer, Arrival, Carrier, Extent, Tap, UnderWay},
+    request::{Answer, Arrival, Asked, Carrier, Extent, Tap, UnderWay},
 };
 
 const REQUEST: &[u8] = b"{\"id\":1}";
@@ -69,7 +69,7 @@ impl AsyncWrite for Read {
 /// A connection whose task that writes what waits is at work.
 fn connection() -> (Arc<Wire>, Read, thread::JoinHandle<()>) {
     let read = Read::default();
-    let (wire, _released) = Wire::new(Outbox::new(Sink::Stream(Box::pin(read.clone()))));
+    let (wire, _released) = Wire::new(Outbox::new(Sink::Stream(Box::pin(read.clone()))), Asked::default());
     let drained = wire.clone();
     let drainer = thread::spawn(move || shuttle::future::block_on(drained.outbox.drain()));
     (wire, read, drainer)
