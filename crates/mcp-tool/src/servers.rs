@@ -155,7 +155,8 @@ impl Servers {
         members.iter().map(|(name, member)| (name.clone(), member.server.status())).collect()
     }
 
-    /// Starts all servers that have no connection, and returns when each has come up or failed to.
+    /// Starts all servers that have no connection, those that were stopped too, and returns when each has come
+    /// up or failed to.
     pub async fn connect_all(&self) -> Vec<(Arc<str>, Result<Arc<Catalog>, DiscoveryError>)> {
         join_all(self.all().into_iter().map(async |server| {
             let connected = server.supervision.connect().await;
