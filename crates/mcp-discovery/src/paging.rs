@@ -93,6 +93,12 @@ impl<C> PagingDiscovery<C> {
         self.state.present()
     }
 
+    /// The server is reached in another way from now on: what is being connected will not be used. The
+    /// catalog of the way before, if there is one.
+    pub(crate) fn edit(&self) -> Option<Arc<Catalog>> {
+        self.state.edit()
+    }
+
     /// Ends every flight of now; those who wait get [`Stopped`](crate::DiscoveryErrorKind::Stopped).
     pub(crate) fn stop_flights(&self) {
         self.state.stop_flights();

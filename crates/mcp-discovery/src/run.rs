@@ -180,6 +180,7 @@ impl<C: Connector + 'static> Runner<C> {
         identity: &ServerIdentity,
         made: &mut Option<Arc<dyn Transport>>,
     ) -> Result<Arc<Catalog>, Failed> {
+        let edition = self.state()?.edition();
         let transport = self.connector.connect().await.map_err(|error| {
             self.hold.note(identity, &error);
             Failed {
@@ -191,9 +192,9 @@ impl<C: Connector + 'static> Runner<C> {
         let transport = self.oversight.made(transport);
         *made = Some(Arc::clone(&transport));
         // Whichever of the two the connection was made for: trust in the other must not reach it.
+        let edited = || Failed { error: DiscoveryErrorKind::IdentityChanged.into(), worth_another: true };
         if self.connector.identity() != *identity {
-            let error = DiscoveryErrorKind::IdentityChanged.into();
-            return Err(Failed { error, worth_another: true });
+            return Err(edited());
         }
         // Before the first request, so that a change during the listing is not missed.
         let events = transport.events();
@@ -206,6 +207,10 @@ impl<C: Connector + 'static> Runner<C> {
             }
         })?;
         let state = self.state()?;
+        // Listing takes its time, too.
+        if self.connector.identity() != *identity {
+            return Err(edited());
+        }
         let (connection, fence) = state.next_connection();
         let mut catalog = Catalog::on(transport, generation)
             .with_connection(connection)
@@ -215,7 +220,10 @@ impl<C: Connector + 'static> Runner<C> {
             catalog = catalog.with_predecessor_fence(fence);
         }
         let catalog = Arc::new(catalog);
-        state.connected(Arc::clone(&catalog), || Listener::start(self.clone(), connection, events));
+        let listen = || Listener::start(self.clone(), connection, events);
+        if !state.connected(Arc::clone(&catalog), edition, listen) {
+            return Err(edited());
+        }
         self.oversight.listed(&catalog);
         *made = None;
         tell(&catalog);

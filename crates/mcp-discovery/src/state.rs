@@ -32,7 +32,12 @@ struct Live {
     listener: Option<Listener>,
     /// Stops the flights of now.
     stop: CancellationToken,
+    edition: Edition,
 }
+
+/// Which edition of how the server is reached: what was begun under an earlier one is of no use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Edition(u64);
 
 impl State {
     pub(crate) fn new() -> Self {
@@ -122,14 +127,36 @@ impl State {
         drop(before);
     }
 
-    /// The first listing over a new connection. The listener starts to listen in the same step, so that
-    /// it never finds itself unknown.
-    pub(crate) fn connected(&self, catalog: Arc<Catalog>, listen: impl FnOnce() -> Listener) {
+    pub(crate) fn edition(&self) -> Edition {
+        self.live().edition
+    }
+
+    /// The server is reached in another way from now on. The catalog of the way before, if there is one; none
+    /// will come any more.
+    pub(crate) fn edit(&self) -> Option<Arc<Catalog>> {
         let mut live = self.live();
+        live.edition.0 += 1;
+        live.catalog.clone()
+    }
+
+    /// The first listing over a new connection, unless that was begun under an earlier edition. The listener
+    /// starts to listen in the same step, so that it never finds itself unknown. Whether it is the present one
+    /// now.
+    pub(crate) fn connected(
+        &self,
+        catalog: Arc<Catalog>,
+        edition: Edition,
+        listen: impl FnOnce() -> Listener,
+    ) -> bool {
+        let mut live = self.live();
+        if live.edition != edition {
+            return false;
+        }
         live.generations.connected(listing(&catalog));
         let before = (live.catalog.replace(catalog), live.listener.replace(listen()));
         drop(live);
         drop(before);
+        true
     }
 
     /// The present connection was closed.
@@ -214,7 +241,8 @@ mod tests {
             state: Arc::downgrade(&state),
         };
         let catalog = Catalog::new(Generation::FIRST, ScriptedTransport::new()).with_connection(connection);
-        state.connected(Arc::new(catalog), || Listener::start(runner, connection, Events::quiet()));
+        let edition = state.edition();
+        state.connected(Arc::new(catalog), edition, || Listener::start(runner, connection, Events::quiet()));
         state
     }
 

@@ -174,10 +174,11 @@ impl SupervisedDiscovery {
     /// way at once, without this waiting for it; one that was stopped, or that nobody has asked for yet,
     /// stays so.
     ///
-    /// The connection takes no call any more when this returns, and is closed even if the future is dropped.
+    /// The connection takes no call any more when this returns, nor will one that is being made just now; it is
+    /// closed even if the future is dropped.
     #[must_use = "the connection is ended at once, and this tells when that is done"]
     pub fn renew(&self) -> impl Future<Output = Fence> + Send + use<> {
-        let present = self.0.paging.present();
+        let present = self.0.paging.edit();
         if let Some(present) = &present {
             self.0.core.shut(present, DownReason::ConnectionLost);
         }

@@ -37,29 +37,28 @@ impl Slot {
 
 #[async_trait]
 impl Connector for Slot {
-    /// Nothing that was reached by an entry that does not stand here any more is handed out: it is closed,
-    /// and the new entry is reached instead.
+    /// Nothing that was reached by an entry that does not stand here any more is handed out: it is closed, and
+    /// whoever asked asks again.
     async fn connect(&self) -> Result<Arc<dyn Transport>, TransportError> {
         // The semaphore is never closed.
         let _turn = self.starts.acquire().await.map_err(TransportError::other)?;
         let mut present = self.present.subscribe();
-        loop {
-            let connector = present.borrow_and_update().as_ref().map(|entry| Arc::clone(&entry.connector));
-            let Some(connector) = connector else {
-                return Err(TransportError::other("the server was removed"));
-            };
-            let connected = tokio::select! {
-                biased;
-                connected = connector.connect() => connected,
-                // The sender is this slot's own.
-                _ = present.changed() => continue,
-            };
-            match connected {
-                Ok(old) if present.has_changed().unwrap_or_default() => {
-                    old.close().await;
-                }
-                connected => return connected,
+        let connector = present.borrow_and_update().as_ref().map(|entry| Arc::clone(&entry.connector));
+        let Some(connector) = connector else {
+            return Err(TransportError::other("the server was removed"));
+        };
+        let connected = tokio::select! {
+            biased;
+            connected = connector.connect() => connected,
+            // The sender is this slot's own.
+            _ = present.changed() => return Err(edited()),
+        };
+        match connected {
+            Ok(old) if present.has_changed().unwrap_or_default() => {
+                old.close().await;
+                Err(edited())
             }
+            connected => connected,
         }
     }
 
@@ -69,4 +68,8 @@ impl Connector for Slot {
             None => ServerIdentity::of([("removed", "")]),
         }
     }
+}
+
+fn edited() -> TransportError {
+    TransportError::connect("the server's entry was edited")
 }

@@ -9,9 +9,10 @@ use std::{
 };
 
 use mcp_tool::{
-    Outcome, ServerEntry, Servers, ToolCall, ToolFilter, Transport, Trust, connector_fn,
+    CallReply, Outcome, ServerEntry, Servers, ToolCall, ToolFilter, Transport, TransportError, Trust,
+    connector_fn,
     mcp_discovery::{DownReason, State},
-    mcp_transport::{Gate, ScriptedTransport, ServerIdentity},
+    mcp_transport::{Cursor, Fence, Gate, ScriptedTransport, ServerIdentity, ToolPage},
 };
 use tokio::{sync::Notify, time::timeout};
 
@@ -188,6 +189,56 @@ async fn a_connection_that_was_being_made_for_an_edited_entry_is_not_used() {
     let (called, ()) = tokio::join!(calls(&servers, "a"), edit);
     assert_eq!((called, *ended.lock().unwrap()), (Ok(1), 1));
     assert_eq!((stale.calls(), new.calls()), (0, vec![1]));
+}
+
+/// A connection whose tools are listed when somebody says so.
+struct ListsLater {
+    server: ScriptedTransport,
+    begun: Arc<Notify>,
+    go: Arc<Notify>,
+}
+
+#[async_trait::async_trait]
+impl Transport for ListsLater {
+    async fn call_tool(&self, call: ToolCall) -> Result<CallReply, TransportError> {
+        self.server.call_tool(call).await
+    }
+    async fn list_tools(&self, cursor: Option<Cursor>) -> Result<ToolPage, TransportError> {
+        self.begun.notify_one();
+        self.go.notified().await;
+        self.server.list_tools(cursor).await
+    }
+    fn is_closed(&self) -> bool {
+        self.server.is_closed()
+    }
+    async fn close(&self) -> Fence {
+        self.server.close().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_was_being_listed_for_an_edited_entry_is_not_used() {
+    for identities in [["old", "new"], ["same", "same"]] {
+        let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let stale = Arc::new(ListsLater { server: life(None), begun: begun.clone(), go: go.clone() });
+        let reached = stale.clone();
+        let old = connector_fn(move || {
+            let reached = reached.clone();
+            async move { Ok(reached as Arc<dyn Transport>) }
+        });
+        let old = old.with_identity(identity(identities[0])(0));
+        let new = server(identities[1], [life(None)]);
+        let servers = trusted();
+        servers.apply([ServerEntry::new("a", old).with_settings("1")]).await;
+        let edit = async {
+            begun.notified().await;
+            servers.apply([ServerEntry::new("a", new.clone()).with_settings("2")]).await;
+            go.notify_one();
+        };
+        let (called, ()) = tokio::join!(calls(&servers, "a"), edit);
+        assert_eq!((called, stale.server.calls(), new.calls()), (Ok(1), 0, vec![1]), "{identities:?}");
+        assert!(stale.is_closed());
+    }
 }
 
 #[tokio::test(start_paused = true)]
