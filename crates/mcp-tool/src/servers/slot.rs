@@ -37,8 +37,8 @@ impl Slot {
 
 #[async_trait]
 impl Connector for Slot {
-    /// Nothing that was reached by an entry that does not stand here any more is handed out: it is closed, and
-    /// whoever asked asks again.
+    /// An edit ends this at once; whoever asked asks again. One that comes just too late for that is noticed by
+    /// the discovery ([`SupervisedDiscovery::renew`](mcp_discovery::SupervisedDiscovery::renew)).
     async fn connect(&self) -> Result<Arc<dyn Transport>, TransportError> {
         // The semaphore is never closed.
         let _turn = self.starts.acquire().await.map_err(TransportError::other)?;
@@ -47,18 +47,11 @@ impl Connector for Slot {
         let Some(connector) = connector else {
             return Err(TransportError::other("the server was removed"));
         };
-        let connected = tokio::select! {
+        tokio::select! {
             biased;
             connected = connector.connect() => connected,
             // The sender is this slot's own.
-            _ = present.changed() => return Err(edited()),
-        };
-        match connected {
-            Ok(old) if present.has_changed().unwrap_or_default() => {
-                old.close().await;
-                Err(edited())
-            }
-            connected => connected,
+            _ = present.changed() => Err(TransportError::connect("the server's entry was edited")),
         }
     }
 
@@ -68,8 +61,4 @@ impl Connector for Slot {
             None => ServerIdentity::of([("removed", "")]),
         }
     }
-}
-
-fn edited() -> TransportError {
-    TransportError::connect("the server's entry was edited")
 }
