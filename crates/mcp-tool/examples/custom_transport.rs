@@ -93,6 +93,9 @@ impl Workers {
                 let arguments = job.arguments.map_or(0, |arguments| arguments.len());
                 println!("  the worker runs {} with {arguments} argument", job.tool);
                 if is_first {
+                    // Known to be gone before the job's loss is told: otherwise the replay might still be put
+                    // into this queue, and be lost with it.
+                    queue.close();
                     return;
                 }
                 // An error only says that the caller has left.
