@@ -1,6 +1,6 @@
 //! Calls that were answered with a request for input, and what continues them.
 
-use mcp_tool::{CallReply, Outcome, Reason, ToolCall};
+use mcp_tool::{CallReply, Outcome, Reason, ToolCall, mcp_transport::Guard};
 use mcp_tool_cli::fault_server::{Era, Fault, HttpFault, Moment, Scenario, When};
 use serde_json::json;
 
@@ -59,10 +59,17 @@ async fn a_lost_continuation_is_not_sent_again_though_its_tool_is_safe_and_trust
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_continuation_that_was_never_read_is_delivered_to_the_next_process() {
-    let dies = Fault::DieUnread { when: When::Millis(0) };
+    let folder = tempfile::tempdir().unwrap();
+    let sending = folder.path().join("sending");
+    // Not before the call is on its way: a death that was known by then would cost no try.
+    let dies = Fault::DieUnread { when: When::Trigger(sending.clone()) };
     let stage =
         Stage::open(Front::Pipes, &asking().on_call(2, dies).from_start(2, tools().era(Era::Modern))).await;
-    let continuation = asked(&stage).await;
+    let tells = Guard::new(move || {
+        std::fs::write(&sending, "").expect("the folder is there");
+        Ok(())
+    });
+    let continuation = asked(&stage).await.with_guard(tells);
     let answer = stage.client.call(continuation).await.unwrap();
     assert_eq!((answer.attempts, answer.unsent), (1, 1));
     assert_eq!((stage.record().executions().len(), continuations(&stage)), (1, vec![false, true]));
