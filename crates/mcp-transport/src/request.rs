@@ -4,7 +4,6 @@
 #[cfg(feature = "http")]
 mod answers;
 mod asked;
-mod attentive;
 mod envelope;
 mod exchange;
 mod frame;
@@ -19,7 +18,6 @@ pub(crate) use answers::Answers;
 #[cfg(feature = "stdio")]
 pub(crate) use asked::Admission;
 pub(crate) use asked::{Asked, DEFAULT_MAX_UNANSWERED};
-pub(crate) use attentive::Attentive;
 pub(crate) use envelope::{Sorted, nothing_for};
 pub(crate) use exchange::{call_tool, list_tools, task};
 pub(crate) use frame::Outgoing;

@@ -20,8 +20,7 @@ use crate::{
     CallReply, Cursor, Events, Fence, TaskReply, TaskRequest, ToolCall, ToolPage, Transport, TransportError,
     handshake::listen_for_changes,
     request::{
-        Answers, Arrival, Attentive, Carrier, Extent, Host, Questions, Requests, Tap, call_tool, list_tools,
-        task,
+        Answers, Arrival, Carrier, Extent, Host, Questions, Requests, Tap, call_tool, list_tools, task,
     },
 };
 
@@ -71,8 +70,8 @@ impl HttpTransport {
     {
         let worker = StreamableHttpClientTransport::with_client(session.client, session.config);
         let asked = session.requests.asked();
-        let handler = Host::new(handler, session.requests.questions().clone());
-        let (handler, worker) = (Attentive::new(handler, asked.clone()), Answers::of(worker, asked.clone()));
+        let handler = Host::new(handler, session.requests.questions().clone(), asked.clone());
+        let worker = Answers::of(worker, asked.clone());
         let shaking_hands = serve_client_with_lifecycle(handler, worker, lifecycle);
         let mut service = match timeout(session.connect_timeout, shaking_hands).await {
             Ok(Ok(service)) => service,

@@ -11,6 +11,8 @@ use rmcp::{
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::Asked;
+
 /// How many questions are remembered before their handler begins; what came with what is forgotten beyond.
 #[cfg(feature = "http")]
 const MOST: usize = 1024;
@@ -137,15 +139,16 @@ impl Drop for WithHost<'_> {
 }
 
 /// The host's handler, asked only while its answer is of use: what it does for a question that is over is
-/// dropped.
+/// dropped. Of every request of the server's it is known when it is done.
 pub(crate) struct Host<S> {
     handler: S,
     questions: Arc<Questions>,
+    asked: Arc<Asked>,
 }
 
 impl<S> Host<S> {
-    pub(crate) fn new(handler: S, questions: Arc<Questions>) -> Self {
-        Self { handler, questions }
+    pub(crate) fn new(handler: S, questions: Arc<Questions>, asked: Arc<Asked>) -> Self {
+        Self { handler, questions, asked }
     }
 }
 
@@ -155,6 +158,7 @@ impl<S: Service<RoleClient>> Service<RoleClient> for Host<S> {
         request: ServerRequest,
         context: RequestContext<RoleClient>,
     ) -> Result<ClientResult, ErrorData> {
+        let _attending = self.asked.attend(&context.id);
         if matches!(request, ServerRequest::PingRequest(_)) {
             return self.handler.handle_request(request, context).await;
         }

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     CallReply, Cursor, Events, Fence, TaskReply, TaskRequest, ToolCall, ToolPage, Transport, TransportError,
     handshake::{handshake_error, listen_for_changes},
-    request::{Asked, Attentive, DEFAULT_MAX_UNANSWERED, Host, call_tool, list_tools, task},
+    request::{Asked, DEFAULT_MAX_UNANSWERED, Host, call_tool, list_tools, task},
 };
 
 /// One live connection over newline-delimited JSON: a child process, or any pair of byte streams.
@@ -93,8 +93,8 @@ impl StdioTransport {
     ) -> Result<Self, TransportError> {
         let drainer = wire.clone();
         let mut tasks = AbortAll(vec![tokio::spawn(async move { drainer.outbox.drain().await })]);
-        let handler = Host::new(handler, wire.requests.questions().clone());
-        let handler = Attentive::new(handler, wire.requests.asked().clone());
+        let requests = &wire.requests;
+        let handler = Host::new(handler, requests.questions().clone(), requests.asked().clone());
         let shaking_hands = serve_client_with_lifecycle(handler, lines, lifecycle);
         let service = match timeout(bounds.connect, shaking_hands).await {
             Ok(Ok(service)) => service,
