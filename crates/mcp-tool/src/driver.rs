@@ -10,7 +10,8 @@ use std::{
 
 use mcp_discovery::{Catalog, CatalogTool, DiscoveryError, ToolName};
 use mcp_transport::{
-    CallReply, ErrorClass, ErrorKind, Guard, ServerIdentity, ToolCall, TransportError, Withdrawn,
+    CallReply, CancellationToken, ErrorClass, ErrorKind, Guard, ServerIdentity, ToolCall, TransportError,
+    Withdrawn,
 };
 use replay_policy::{Checkpoint, Decision, Delivery, FailedAttempt, Trust};
 use tokio::time::sleep_until;
@@ -330,7 +331,7 @@ async fn within<T>(call: &ToolCall, work: impl Future<Output = T>) -> Waited<T> 
     tokio::select! {
         biased;
         done = work => Waited::Done(done),
-        () = cancelled(call) => Waited::Cancelled,
+        () = cancelled(call.cancellation()) => Waited::Cancelled,
         () = sleep_until(call.deadline()) => Waited::DeadlinePassed,
     }
 }
@@ -338,13 +339,14 @@ async fn within<T>(call: &ToolCall, work: impl Future<Output = T>) -> Waited<T> 
 /// Ends a call whose transport ignores the call's bounds. Nothing is known of it then.
 async fn backstop(call: &ToolCall) -> TransportError {
     tokio::select! {
-        () = async { cancelled(call).await; tokio::time::sleep(BACKSTOP).await } => TransportError::cancelled(),
+        () = async { cancelled(call.cancellation()).await; tokio::time::sleep(BACKSTOP).await } => TransportError::cancelled(),
         () = sleep_until(call.deadline() + BACKSTOP) => TransportError::deadline(),
     }
 }
 
-async fn cancelled(call: &ToolCall) {
-    match call.cancellation() {
+/// Waits until the caller cancels, for ever where nobody can.
+pub(crate) async fn cancelled(token: Option<&CancellationToken>) {
+    match token {
         Some(token) => token.cancelled().await,
         None => std::future::pending().await,
     }

@@ -11,7 +11,11 @@ use std::{
     time::Duration,
 };
 
-use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
+use futures_util::{
+    StreamExt,
+    future::{BoxFuture, join_all},
+    stream::FuturesUnordered,
+};
 use mcp_discovery::{Catalog, DiscoveryError, Status, SupervisedDiscovery};
 use mcp_transport::Fence;
 use tokio::{sync::Semaphore, time::timeout};
@@ -197,12 +201,12 @@ impl Servers {
 
 impl Member {
     /// Whoever still holds the server can start it no more.
-    fn remove(&self) -> std::pin::Pin<Box<dyn Future<Output = Fence> + Send>> {
+    fn remove(&self) -> BoxFuture<'static, Fence> {
         self.slot.put(None);
         Box::pin(self.server.supervision.stop())
     }
 
-    fn change(&self, entry: ServerEntry) -> std::pin::Pin<Box<dyn Future<Output = Fence> + Send>> {
+    fn change(&self, entry: ServerEntry) -> BoxFuture<'static, Fence> {
         self.server.supervision.set_filter(entry.filter.clone());
         self.slot.put(Some(entry));
         Box::pin(self.server.supervision.renew())

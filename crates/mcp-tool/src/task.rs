@@ -11,7 +11,7 @@ use mcp_transport::{
 use tokio::time::{Instant, sleep_until, timeout};
 
 use self::followed::{Failure, Followed};
-use crate::{Answer, Outcome, Reason, ToolError, client::Shared, error::Ending};
+use crate::{Answer, Outcome, Reason, ToolError, client::Shared, driver::cancelled, error::Ending};
 
 /// The default for how long [`TaskHandle::result`] waits.
 pub const DEFAULT_TASK_DEADLINE: Duration = Duration::from_secs(60 * 60);
@@ -228,13 +228,6 @@ impl TaskHandle {
         let MadeBy { attempts, replays, unsent, .. } = self.task.made_by;
         let ending = Ending { outcome: Outcome::Unknown, reason: failure.reason, attempts, replays, unsent };
         ToolError::new(&ending, self.task.shared.name.clone(), self.task.tool.clone(), failure.error)
-    }
-}
-
-async fn cancelled(token: Option<&CancellationToken>) {
-    match token {
-        Some(token) => token.cancelled().await,
-        None => std::future::pending().await,
     }
 }
 

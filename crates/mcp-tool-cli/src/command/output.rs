@@ -17,6 +17,11 @@ pub(crate) enum Format {
 /// Writes to standard output: into a pipe or a file as it is, on a terminal so that nothing of it can act.
 /// A reader that has left wanted no more, which is no error.
 pub(crate) fn write(text: &str) -> io::Result<()> {
+    write_on(text).map(drop)
+}
+
+/// The same; false when nobody reads any more.
+pub(crate) fn write_on(text: &str) -> io::Result<bool> {
     let mut stdout = io::stdout().lock();
     let written = if stdout.is_terminal() {
         stdout.write_all(visible(text).as_bytes())
@@ -24,7 +29,8 @@ pub(crate) fn write(text: &str) -> io::Result<()> {
         stdout.write_all(text.as_bytes())
     };
     match written.and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(error),
     }
 }

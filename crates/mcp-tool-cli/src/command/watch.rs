@@ -1,10 +1,6 @@
 //! `mcp-tool watch`.
 
-use std::{
-    io::{self, IsTerminal, Write},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use clap::Args;
 use mcp_tool::{
@@ -18,9 +14,9 @@ use super::{
     exit::Exit,
     interrupt::{Interruption, until_interrupted},
     log::{Log, Logged, Verbosity},
-    output::Format,
+    output::{self, Format},
     problem::Problem,
-    screen::{Screen, visible},
+    screen::Screen,
     server::{Listed, ServerOptions},
 };
 
@@ -131,7 +127,7 @@ async fn watch(
                 Format::Text => text(&name, &status, after, width),
                 Format::Json => json(&name, &status, after).to_string(),
             };
-            if !write(&line)? {
+            if !output::write_on(&format!("{line}\n"))? {
                 return Ok(Exit::Completed);
             }
         }
@@ -145,17 +141,6 @@ async fn watch(
         screen.line(&format!("server `{late}` has not ended yet"));
     }
     exit
-}
-
-/// One line; false when nobody reads any more.
-fn write(line: &str) -> io::Result<bool> {
-    let mut stdout = io::stdout().lock();
-    let line = if stdout.is_terminal() { visible(line) } else { line.into() };
-    match writeln!(stdout, "{line}").and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(error),
-    }
 }
 
 fn text(name: &str, status: &Status, after: Duration, width: usize) -> String {
