@@ -93,6 +93,7 @@ fn errors_calls_and_replies_can_be_shared_and_show_no_content() {
         (format!("{error:?}"), "-32603"),
         (format!("{page:?}"), "bytes"),
         (format!("{guard:?}"), "Guard"),
+        (format!("{:?}", TransportError::rejected(-32601).caused_by(CANARY)), "Rejected(-32601)"),
     ] {
         assert!(text.contains(shown) && !text.contains("canary"), "{text}");
     }

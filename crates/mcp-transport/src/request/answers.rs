@@ -1,4 +1,4 @@
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use rmcp::{
     service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage},
@@ -40,9 +40,5 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Answers<T> {
 
     fn close(&mut self) -> impl Future<Output = Result<(), T::Error>> + Send {
         self.transport.close()
-    }
-
-    fn name() -> Cow<'static, str> {
-        T::name()
     }
 }

@@ -216,4 +216,45 @@ mod tests {
         assert_eq!(asked.admit(&third, 100), Admission::Admitted);
         assert_eq!(asked.admit(&second, 1), Admission::Full);
     }
+
+    #[test]
+    fn a_request_that_was_taken_back_is_over_when_its_handler_is_and_another_when_its_answer_left() {
+        let asked = Arc::new(Asked::new(1, usize::MAX));
+        let [first, second] = [1, 2].map(RequestId::Number);
+        assert_eq!(asked.admit(&first, 1), Admission::Admitted);
+        asked.cancelled(&first);
+        assert_eq!(asked.admit(&second, 1), Admission::Full, "it is on its way to its handler");
+        let attending = asked.attend(&first);
+        assert_eq!(asked.admit(&second, 1), Admission::Full, "it is with its handler");
+        drop(attending);
+        assert_eq!(asked.admit(&second, 1), Admission::Admitted);
+        drop(asked.attend(&second));
+        assert_eq!(asked.admit(&first, 1), Admission::Full, "its answer is still to leave");
+    }
+
+    #[cfg(feature = "http")]
+    #[tokio::test(start_paused = true)]
+    async fn a_request_waits_for_room_and_a_repeated_one_does_not_wait() {
+        let asked = Arc::new(Asked::new(1, usize::MAX));
+        let [first, second, third] = [1, 2, 3].map(RequestId::Number);
+        assert!(asked.admitted(&first, 1).await);
+        assert!(!asked.admitted(&first, 1).await);
+        let attending = asked.attend(&first);
+        let waiting = tokio::spawn({
+            let (asked, second) = (Arc::clone(&asked), second.clone());
+            async move { (asked.admitted(&second, 1).await, Instant::now()) }
+        });
+        let (until, half) = (Instant::now() + ON_ITS_WAY * 5 / 2, ON_ITS_WAY / 2);
+        while Instant::now() < until {
+            tokio::time::sleep(half).await;
+            assert!(!waiting.is_finished());
+        }
+        let told = Instant::now();
+        asked.cancelled(&first);
+        drop(attending);
+        assert_eq!(waiting.await.unwrap(), (true, told));
+        // Nobody tells that the second one is lost.
+        assert!(asked.admitted(&third, 1).await);
+        assert!(told.elapsed() >= ON_ITS_WAY);
+    }
 }
