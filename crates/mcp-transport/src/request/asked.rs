@@ -215,6 +215,11 @@ mod tests {
         tokio::time::advance(ON_ITS_WAY).await;
         assert_eq!(asked.admit(&third, 100), Admission::Admitted);
         assert_eq!(asked.admit(&second, 1), Admission::Full);
+        // Neither what was lost nor what is over is counted any more.
+        asked.cancelled(&third);
+        drop(asked.attend(&third));
+        assert_eq!(asked.admit(&first, 40), Admission::Admitted);
+        assert_eq!(asked.admit(&second, 60), Admission::Admitted);
     }
 
     #[test]

@@ -206,4 +206,68 @@ mod tests {
         let open = questions.open();
         assert!(open.asked.is_empty() && open.last.is_empty() && open.moot.is_empty());
     }
+
+    #[test]
+    fn only_the_questions_of_a_request_end_when_it_is_given_up_and_their_answers_are_withheld_once() {
+        let questions = Questions::default();
+        let [waiting, asked, other, unknown] = [1, 2, 3, 4].map(RequestId::Number);
+        questions.came_with(&waiting, 7);
+        questions.came_with(&asked, 7);
+        questions.came_with(&other, 8);
+        let with_host = [&asked, &other, &unknown].map(|id| questions.ask_host(id));
+        questions.give_up(7);
+        assert_eq!(with_host.each_ref().map(|asked| asked.over.is_cancelled()), [true, false, false]);
+        let withheld = || [&waiting, &asked, &other, &unknown].map(|id| questions.is_moot(id));
+        assert_eq!(withheld(), [true, true, false, false]);
+        assert_eq!(withheld(), [false; 4]);
+
+        // A number is used again: what was withheld of the question before it is not withheld of this one.
+        questions.give_up(8);
+        questions.came_with(&other, 9);
+        assert!(!questions.is_moot(&other));
+    }
+
+    #[test]
+    fn a_host_is_not_asked_once_the_connection_has_ended() {
+        let questions = Questions::default();
+        let before = questions.ask_host(&RequestId::Number(1));
+        assert!(!before.over.is_cancelled());
+        questions.end();
+        assert!(before.over.is_cancelled());
+        assert!(questions.ask_host(&RequestId::Number(2)).over.is_cancelled());
+    }
+
+    #[test]
+    fn how_many_questions_are_remembered_has_a_bound() {
+        let questions = Questions::default();
+        for id in 0..2 * MOST as i64 {
+            questions.came_with(&RequestId::Number(id), 7);
+        }
+        assert_eq!(questions.open().asked.len(), MOST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_counts_as_asked_about_while_its_own_question_or_one_of_nobody_is_with_the_host() {
+        let questions = Questions::default();
+        let [own, nobodys] = [1, 2].map(RequestId::Number);
+        questions.came_with(&own, 7);
+        assert_eq!(questions.asked_until(7), None, "it is not with the host yet");
+        let asked = questions.ask_host(&own);
+        let second = std::time::Duration::from_secs(1);
+        tokio::time::advance(second).await;
+        let ended = Instant::now();
+        assert_eq!([7, 8].map(|request| questions.asked_until(request)), [Some(ended), None]);
+        drop(asked);
+        tokio::time::advance(second).await;
+        assert_eq!([7, 8].map(|request| questions.asked_until(request)), [Some(ended), None]);
+
+        let asked = questions.ask_host(&nobodys);
+        assert_eq!(questions.asked_until(8), Some(Instant::now()));
+        drop(asked);
+        let later = Instant::now();
+        tokio::time::advance(second).await;
+        assert_eq!([7, 8].map(|request| questions.asked_until(request)), [Some(later); 2]);
+        questions.answered(7);
+        assert_eq!(questions.asked_until(7), Some(later));
+    }
 }
