@@ -36,7 +36,7 @@ const WARM_UP: usize = 2;
 const LEAST_ROUNDS: usize = WARM_UP + 2;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "runs for as long as it is told to; CI runs it beside the other tests"]
+#[ignore = "runs for as long as it is told to; CI runs it beside the mutants"]
 async fn soak() {
     let (seconds, seed) = (number("SOAK_SECONDS", 300), number("SOAK_SEED", 1));
     println!("{seconds} s from seed {seed}");
