@@ -6,6 +6,7 @@ mod call;
 mod columns;
 mod completions;
 mod demo;
+mod drill;
 mod duration;
 mod exit;
 mod explain;
@@ -67,6 +68,8 @@ enum Command {
     Explain(Box<explain::Options>),
     /// Keeps the list of trusted workspace folders
     Trust(trust::Options),
+    /// Loses the connections of any MCP client, and says what it ran twice
+    Drill(drill::Options),
     /// Prints a script that completes this command in a shell
     Completions(completions::Options),
     /// Prints the manual page, or that of one command
@@ -104,6 +107,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Audit(options) => audit::run(*options).into(),
         Command::Explain(options) => explain::run(*options).into(),
         Command::Trust(options) => trust::run(options).into(),
+        Command::Drill(options) => drill::run(options).into(),
         Command::Completions(options) => completions::run(&options, &Arguments::command()).into(),
         Command::Man { command } => man(command.as_deref()).into(),
         Command::ServerNames => completions::servers().into(),
