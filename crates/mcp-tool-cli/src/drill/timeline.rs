@@ -70,7 +70,6 @@ impl Course {
                 self.steps.push("REFUSED");
             }
             Event::Get { last_event_id: Some(_), .. } => self.steps.push("resumed"),
-            Event::Cancelled(_) => self.steps.push("cancelled"),
             _ => {}
         }
     }

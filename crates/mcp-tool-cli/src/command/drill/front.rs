@@ -3,7 +3,7 @@
 use std::{env, ffi::OsString, io, process::Stdio, time::Duration};
 
 use mcp_tool_cli::fault_server::{Ledger, Scenario};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, Command};
 
 /// How often the ledger is looked at.
 const LOOK: Duration = Duration::from_millis(2);
@@ -16,6 +16,8 @@ pub(super) struct Front {
     arguments: Vec<OsString>,
     port: u16,
     child: Child,
+    /// It ends with its input, so it does not outlive us. Not left in the child, whose wait would close it.
+    input: Option<ChildStdin>,
 }
 
 impl Front {
@@ -23,8 +25,8 @@ impl Front {
     pub(super) async fn start(scenario: &Scenario, ledger: &Ledger, port: u16) -> io::Result<Self> {
         let arguments = scenario.to_args(ledger.path());
         let listening = ledger.read()?.ports().len();
-        let child = spawn(&arguments, port)?;
-        let mut front = Self { arguments, port, child };
+        let (child, input) = spawn(&arguments, port)?;
+        let mut front = Self { arguments, port, child, input };
         loop {
             if let Some(port) = ledger.read()?.ports().get(listening) {
                 front.port = *port;
@@ -50,7 +52,7 @@ impl Front {
                 Err(error) => return error,
             }
             match spawn(&self.arguments, self.port) {
-                Ok(child) => self.child = child,
+                Ok((child, input)) => (self.child, self.input) = (child, input),
                 Err(error) => return error,
             }
         }
@@ -63,9 +65,11 @@ impl Front {
     }
 }
 
-fn spawn(arguments: &[OsString], port: u16) -> io::Result<Child> {
+fn spawn(arguments: &[OsString], port: u16) -> io::Result<(Child, Option<ChildStdin>)> {
     let mut command = Command::new(env::current_exe()?);
     command.arg("fault-server").args(arguments).args(["--http", &port.to_string()]);
-    // It ends with its input, so it does not outlive us.
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::inherit()).kill_on_drop(true).spawn()
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::inherit()).kill_on_drop(true);
+    let mut child = command.spawn()?;
+    let input = child.stdin.take();
+    Ok((child, input))
 }
