@@ -141,14 +141,16 @@ fn summary(rows: &[Played]) -> String {
         (count > 0).then(|| format!("{count} {}", verdict.code()))
     };
     let counts: Vec<_> = Verdict::ALL.into_iter().filter_map(counted).collect();
-    let ran: usize = rows.iter().map(|row| row.judgement.executions).sum();
     let replayed = rows.iter().filter(|row| row.judgement.replayed).count();
     let rows = match rows.len() {
         1 => "1 row".to_owned(),
         rows => format!("{rows} rows"),
     };
     let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
-    format!("{rows}{counts}; the tool ran {ran} times, {replayed} rows replayed it as they may")
+    match replayed {
+        0 => format!("{rows}{counts}"),
+        _ => format!("{rows}{counts}; {replayed} ran the tool again, as its hints allow"),
+    }
 }
 
 /// All of it.
