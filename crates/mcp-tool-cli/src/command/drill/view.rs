@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, io::IsTerminal};
 
+use mcp_tool::replay_policy::Decision;
 use mcp_tool_cli::{
     drill::{Transport, Verdict, timeline},
     fault_server::Event,
@@ -93,13 +94,23 @@ fn verdict(row: &Played) -> &'static str {
 }
 
 /// What a verdict rests on, where the row does not show it.
-fn why(row: &Played) -> Option<&'static str> {
+fn why(row: &Played) -> Option<String> {
     match row.judgement.verdict? {
-        Verdict::Duplicate => Some("nothing declares that running it twice is safe"),
-        Verdict::FalseNotExecuted => Some("whoever believes it runs it twice"),
-        Verdict::FalseSuccess => Some("it never ran"),
-        Verdict::LostRecovery => row.judgement.possible.map(|possible| possible.text()),
+        Verdict::Duplicate => {
+            Some(format!("it is not declared safe to run it twice: {}", reason(row).unwrap_or_default()))
+        }
+        Verdict::FalseNotExecuted => Some("whoever believes it runs it twice".to_owned()),
+        Verdict::FalseSuccess => Some("it never ran".to_owned()),
+        Verdict::LostRecovery => row.judgement.possible.map(|possible| possible.text().to_owned()),
         Verdict::Hung | Verdict::Correct => None,
+    }
+}
+
+/// Why the hints do not allow to run the tool again, as the policy has it.
+fn reason(row: &Played) -> Option<&'static str> {
+    match row.subject.hints.decision() {
+        Decision::Replay => None,
+        Decision::Deny(reason) => Some(reason.code()),
     }
 }
 
@@ -173,6 +184,7 @@ pub(super) fn row_json(row: &Played) -> Value {
             "name": subject.hints.name(),
             "annotations": subject.hints.annotations(),
             "repeatable": subject.hints.allow_repeating(),
+            "reason": reason(row),
         },
         "executions": judgement.executions,
         "said": row.said.map(|said| said.code()),
