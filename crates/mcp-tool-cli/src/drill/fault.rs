@@ -59,7 +59,7 @@ pub enum DrillFault {
 
 /// For how long nothing listens once an HTTP server died idle, in milliseconds. Longer than a client takes between its list
 /// and its call, shorter than one that reconnects goes on trying.
-const DOWN_MS: u64 = 400;
+const DOWN_MS: u64 = 800;
 
 impl DrillFault {
     /// All of them, in the order in which they are shown.

@@ -29,10 +29,12 @@ pub(crate) struct Options {
     /// It calls the tool {tool} once with {arguments}, exits, and says by its exit code what came of it.
     #[arg(long, value_name = "COMMAND")]
     client: String,
-    /// How it reaches the server [default: as its placeholders say]
-    #[arg(long, value_enum, value_name = "stdio|http|both", hide_possible_values = true)]
+    /// stdio, http or both [default: as its placeholders say]
+    ///
+    /// {server} is stdio, {url} is http, {config} is both; without any of them it is stdio.
+    #[arg(long, value_enum, value_name = "HOW", hide_possible_values = true)]
     transport: Option<Over>,
-    /// Only this fault; repeatable (`drill serve --faults` lists all)
+    /// Only this fault; repeatable (see drill serve --faults)
     #[arg(long = "fault", value_name = "NAME", value_parser = options::fault)]
     faults: Vec<DrillFault>,
     /// Only these hints; repeatable
