@@ -14,7 +14,7 @@ let code;
 try {
   await client.connect(transport);
   await client.listTools();
-  const result = await client.callTool({ name: tool, arguments: JSON.parse(args) }, { timeout: 5000 });
+  const result = await client.callTool({ name: tool, arguments: JSON.parse(args) }, { timeout: 10000 });
   code = result.isError ? 1 : 0;
 } catch (error) {
   // It says nothing of whether the tool ran.

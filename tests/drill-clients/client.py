@@ -15,7 +15,7 @@ def server(config: str):
 
 
 async def call(config: str, tool: str, arguments: str) -> int:
-    async with Client(server(config), read_timeout_seconds=5) as client:
+    async with Client(server(config), read_timeout_seconds=10) as client:
         await client.list_tools()
         result = await client.call_tool(tool, json.loads(arguments))
     return 1 if result.is_error else 0

@@ -11,6 +11,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use serde_json::Value;
@@ -29,10 +30,15 @@ fn document() -> String {
 struct Stage {
     folder: PathBuf,
     program: PathBuf,
+    _alone: MutexGuard<'static, ()>,
 }
+
+/// One test at a time drives clients: each plays several rows at once already.
+static ALONE: Mutex<()> = Mutex::new(());
 
 impl Stage {
     fn new() -> Self {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = root().join("target/drill-clients");
         let command = "tests/real-servers/install target/drill-clients tests/drill-clients";
         assert!(folder.join("installed").exists(), "not installed: run {command}");
@@ -40,7 +46,7 @@ impl Stage {
         for client in CLIENTS {
             fs::copy(root().join("tests/drill-clients").join(client), clients.join(client)).unwrap();
         }
-        Self { folder: clients.canonicalize().unwrap(), program: program::mcp_tool() }
+        Self { folder: clients.canonicalize().unwrap(), program: program::mcp_tool(), _alone: alone }
     }
 
     /// Runs `mcp-tool drill run` where the clients are.
@@ -50,6 +56,8 @@ impl Stage {
         let path = env::join_paths(first.into_iter().chain(env::split_paths(&path))).unwrap();
         let mut command = Command::new(&self.program);
         command.args(["drill", "run", "--client", client]).args(line.split_whitespace());
+        // A client of an SDK may take seconds to begin, on a machine that is busy.
+        command.args(["--timeout", "180s", "--jobs", "2"]);
         command.env("PATH", path).current_dir(&self.folder).stdin(Stdio::null()).output().unwrap()
     }
 
