@@ -140,3 +140,66 @@ impl Recovery {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        drill::{DrillFault, Transport},
+        fault_server::Ledger,
+    };
+
+    /// Judges a client that said "an error" of a call that the server read, or not.
+    fn possible(fault: DrillFault, hints: &str, lines: &[serde_json::Value]) -> Judgement {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ledger");
+        std::fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+        let subject = Subject { transport: Transport::Http, fault, hints: hints.parse().unwrap() };
+        Judgement::of(&subject, &Ledger::new(file).read().unwrap(), Some(Said::Error))
+    }
+
+    #[test]
+    fn an_answer_was_possible_where_the_library_would_have_come_to_one() {
+        use Recovery::{Delivery, Repetition, Resumption};
+        let read =
+            json!({"event": "received", "start": 1, "call": 1, "id": 1, "tool": "write", "arguments": ""});
+        #[rustfmt::skip]
+        let rows = [
+            // fault                              never read       read, without hints  read, idempotent
+            (DrillFault::None,                    None,            None,                None),
+            (DrillFault::DieBeforeCommit,         Some(Delivery),  None,                Some(Repetition)),
+            (DrillFault::DieAfterCommit,          Some(Delivery),  None,                Some(Repetition)),
+            (DrillFault::StdoutClosed,            Some(Delivery),  None,                Some(Repetition)),
+            (DrillFault::PartialResponse,         Some(Delivery),  None,                Some(Repetition)),
+            (DrillFault::Hang,                    None,            None,                None),
+            (DrillFault::DiedIdle,                Some(Delivery),  None,                Some(Repetition)),
+            (DrillFault::Reset,                   Some(Delivery),  None,                Some(Repetition)),
+            (DrillFault::SseClosed,               Some(Delivery),  None,                Some(Repetition)),
+            (DrillFault::SseClosedResumable,      Some(Delivery),  Some(Resumption),    Some(Resumption)),
+            (DrillFault::BadGateway,              None,            None,                None),
+            (DrillFault::SessionLost,             Some(Delivery),  None,                Some(Repetition)),
+            (DrillFault::SessionLostAfterCommit,  Some(Delivery),  None,                Some(Repetition)),
+        ];
+        assert!(rows.iter().map(|row| row.0).eq(DrillFault::ALL));
+        for (fault, unread, bare, safe) in rows {
+            for (hints, lines, expected) in [
+                ("none", &[][..], unread),
+                ("none", std::slice::from_ref(&read), bare),
+                ("contradictory", std::slice::from_ref(&read), bare),
+                ("idempotent", std::slice::from_ref(&read), safe),
+            ] {
+                let judged = possible(fault, hints, lines);
+                let verdict = if expected.is_some() { Verdict::LostRecovery } else { Verdict::Correct };
+                assert_eq!((judged.possible, judged.verdict), (expected, Some(verdict)), "{fault}, {hints}");
+            }
+        }
+    }
+
+    #[test]
+    fn codes_are_unique() {
+        let codes: std::collections::HashSet<_> = Verdict::ALL.into_iter().map(Verdict::code).collect();
+        assert_eq!(codes.len(), Verdict::ALL.len());
+    }
+}

@@ -1,6 +1,6 @@
 //! Clients that are driven through the faults, and what is said of them.
 
-use std::{fs, process::Stdio};
+use std::{collections::HashSet, fs, process::Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -26,33 +26,24 @@ fn rows(told: &Ran) -> Vec<(String, String, u64, String)> {
     told.json()["rows"].as_array().unwrap().iter().map(row).collect()
 }
 
-#[test]
-fn a_client_that_asks_the_policy_is_correct_in_every_row() {
+/// Drives this command under double trust, and expects every row to be correct; `faults` has how often the tool runs
+/// without hints, and declared idempotent.
+fn assert_correct(transport: &str, faults: &[(&str, u64, u64)], timeout: &str) {
     let bench = Bench::new();
     let call = format!(
-        "'{EXE}' call {{tool}} --args {{arguments}} --trust-server --trust-workspace --timeout 3s --server drill \
-         --config {{config}}"
+        "'{EXE}' call {{tool}} --args {{arguments}} --trust-server --trust-workspace --timeout {timeout} \
+         --server drill --config {{config}}"
     );
-    let told = drill(&bench, &call, "--hints none --hints idempotent --output json");
+    let chosen: String = faults.iter().map(|(fault, ..)| format!(" --fault {fault}")).collect();
+    let line = format!("--transport {transport} --hints none --hints idempotent --output json{chosen}");
+    let told = drill(&bench, &call, &line);
     assert_eq!((told.code, &*told.stderr), (Some(0), ""), "{told:?}");
-    // How often the tool runs without hints, and declared idempotent.
-    #[rustfmt::skip]
-    let expected = [
-        ("stdio none", 1, None), ("stdio die-before-commit", 0, Some(1)), ("stdio die-after-commit", 1, Some(2)),
-        ("stdio stdout-closed", 1, Some(2)), ("stdio partial-response", 1, Some(2)), ("stdio hang", 1, Some(1)),
-        ("stdio died-idle", 1, Some(1)),
-        ("http none", 1, None), ("http die-before-commit", 0, Some(1)), ("http die-after-commit", 1, Some(2)),
-        ("http partial-response", 1, Some(2)), ("http hang", 1, Some(1)), ("http died-idle", 1, Some(1)),
-        ("http reset", 1, Some(2)), ("http sse-closed", 1, Some(2)), ("http sse-closed-resumable", 1, Some(1)),
-        ("http 502", 1, Some(1)), ("http 404-restart", 0, Some(1)), ("http 404-after-commit", 1, Some(2)),
-    ];
-    let expected: Vec<_> = expected
-        .into_iter()
-        .flat_map(|(fault, bare, idempotent)| {
-            let row = |hints: &str, ran| (fault.to_owned(), hints.to_owned(), ran, "correct".to_owned());
-            [Some(row("none", bare)), idempotent.map(|ran| row("idempotent", ran))]
-        })
-        .flatten()
+    let row = |fault: &str, hints: &str, ran| {
+        (format!("{transport} {fault}"), hints.to_owned(), ran, "correct".to_owned())
+    };
+    let expected: Vec<_> = faults
+        .iter()
+        .flat_map(|(fault, bare, safe)| [row(fault, "none", *bare), row(fault, "idempotent", *safe)])
         .collect();
     assert_eq!(rows(&told), expected);
     let report = told.json();
@@ -63,8 +54,59 @@ fn a_client_that_asks_the_policy_is_correct_in_every_row() {
             "false_success": 0, "hung": 0, "lost_recovery": 0,
         })
     );
-    let replayed = report["rows"].as_array().unwrap().iter().filter(|row| row["replayed"] == true);
-    assert_eq!(replayed.count(), 8);
+    let replayed = report["rows"].as_array().unwrap().iter().filter(|row| row["replayed"] == true).count();
+    assert_eq!(replayed, faults.iter().filter(|(_, _, safe)| *safe == 2).count());
+}
+
+#[test]
+fn a_client_that_asks_the_policy_is_correct_in_every_row_over_stdio() {
+    let faults = [
+        ("die-before-commit", 0, 1),
+        ("die-after-commit", 1, 2),
+        ("stdout-closed", 1, 2),
+        ("partial-response", 1, 2),
+        ("died-idle", 1, 1),
+    ];
+    assert_correct("stdio", &faults, "20s");
+}
+
+#[test]
+fn a_client_that_asks_the_policy_is_correct_in_every_row_over_http() {
+    let faults = [
+        ("die-before-commit", 0, 1),
+        ("die-after-commit", 1, 2),
+        ("partial-response", 1, 2),
+        ("died-idle", 1, 1),
+        ("reset", 1, 2),
+        ("sse-closed", 1, 2),
+        ("sse-closed-resumable", 1, 1),
+        ("502", 1, 1),
+        ("404-restart", 0, 1),
+        ("404-after-commit", 1, 2),
+    ];
+    assert_correct("http", &faults, "20s");
+}
+
+#[test]
+fn a_client_that_gives_up_is_not_expected_to_recover() {
+    for transport in ["stdio", "http"] {
+        assert_correct(transport, &[("hang", 1, 1)], "5s");
+    }
+}
+
+#[test]
+fn without_a_choice_every_fault_and_four_sets_of_hints_are_played_and_nothing_going_wrong_once() {
+    let bench = Bench::new();
+    let call =
+        format!("'{EXE}' call {{tool}} --args {{arguments}} --timeout 4s --server drill --config {{config}}");
+    let told = drill(&bench, &call, "--output json --jobs 8");
+    let rows = rows(&told);
+    assert_eq!(rows.len(), (1 + 6 * 4) + (1 + 11 * 4), "{told:?}");
+    let distinct: HashSet<_> = rows.iter().map(|(fault, hints, ..)| (fault, hints)).collect();
+    assert_eq!(distinct.len(), rows.len());
+    let of = |fault: &str| rows.iter().filter(|row| row.0 == fault).map(|row| &*row.1).collect::<Vec<_>>();
+    assert_eq!(of("stdio none"), ["none"]);
+    assert_eq!(of("http 502"), ["none", "read-only", "idempotent", "destructive"]);
 }
 
 #[test]
@@ -180,7 +222,7 @@ fn a_client_that_hangs_is_killed_with_all_that_it_started() {
     let told = drill(
         &bench,
         &client("", &after),
-        "--fault die-after-commit --hints none --timeout 3s --output json",
+        "--fault die-after-commit --hints none --timeout 6s --output json",
     );
     assert_eq!(told.code, Some(0), "{told:?}");
     let row = &told.json()["rows"][0];

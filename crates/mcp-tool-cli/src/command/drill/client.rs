@@ -40,7 +40,10 @@ impl Client {
     /// Starts it by `sh`. What it writes to standard error goes to a file.
     pub(super) fn start(ready: &Ready, errors: &Path) -> io::Result<Self> {
         let mut command = Command::new("sh");
-        command.arg("-c").arg(&ready.line).envs(ready.environment.iter().map(|(name, value)| (name, value)));
+        command.arg("-c").arg(&ready.line);
+        // Not what another drill has set, of which this is a client.
+        command.env_remove("MCP_DRILL_SERVER").env_remove("MCP_DRILL_URL");
+        command.envs(ready.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(errors)?).kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
