@@ -339,3 +339,26 @@ fn a_signal_ends_every_row_and_prints_none() {
         left.split_whitespace().for_each(|pid| assert_gone(pid.parse().unwrap()));
     }
 }
+
+#[test]
+fn the_server_speaks_the_revisions_that_are_asked_for() {
+    for (era, transport) in [("modern", "stdio"), ("dual", "stdio"), ("modern", "http")] {
+        let bench = Bench::new();
+        let call = format!(
+            "'{EXE}' call {{tool}} --args {{arguments}} --trust-server --trust-workspace --server drill --config \
+             {{config}}"
+        );
+        let line = format!(
+            "--era {era} --transport {transport} --fault die-after-commit --hints idempotent --output json"
+        );
+        let told = drill(&bench, &call, &line);
+        let fault = format!("{transport} die-after-commit");
+        assert_eq!(
+            rows(&told),
+            [(fault, "idempotent".to_owned(), 2, "correct".to_owned())],
+            "{era}: {told:?}"
+        );
+        let timeline = &told.json()["rows"][0]["timeline"];
+        assert_eq!(timeline.as_array().unwrap().last().unwrap(), "answered");
+    }
+}
