@@ -43,6 +43,7 @@ pub use rule::Rule;
 pub use sarif::Source;
 pub use saved::{Saved, SavedError};
 pub use tool::AuditedTool;
+pub(crate) use tool::verdict;
 
 use std::collections::HashMap;
 

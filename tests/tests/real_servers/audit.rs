@@ -2,14 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    env,
-    path::PathBuf,
     process::{Command, Stdio},
 };
 
 use serde_json::Value;
 
-use crate::{family::Family, server};
+use crate::{family::Family, program::mcp_tool, server};
 
 /// What is expected of one server.
 struct Row {
@@ -41,19 +39,6 @@ const ROWS: [Row; 7] = [
         findings: &[("undecided-hints", 24)],
     },
 ];
-
-/// The command, built as it is now: it belongs to another package, so no variable names it.
-fn mcp_tool() -> PathBuf {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build.args(["build", "--quiet", "--locked", "--package", "mcp-tool-cli", "--message-format", "json"]);
-    let built = build.stderr(Stdio::inherit()).output().unwrap();
-    assert!(built.status.success(), "{built:?}");
-    let messages = String::from_utf8(built.stdout).unwrap();
-    let artifacts = messages.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let mut programs = artifacts.filter_map(|artifact| artifact["executable"].as_str().map(PathBuf::from));
-    programs.next_back().expect("the package has a program")
-}
 
 fn counts(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
     pairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()

@@ -10,5 +10,7 @@ mod family;
 mod http;
 #[path = "../bench/process.rs"]
 mod process;
+#[path = "../bench/program.rs"]
+mod program;
 mod server;
 mod stdio;

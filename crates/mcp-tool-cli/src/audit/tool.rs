@@ -56,7 +56,7 @@ impl AuditedTool {
 
 /// Asks the default policy what it is asked of a lost call, at both checkpoints, with the same facts at
 /// both.
-pub(super) fn verdict(tool: &str, hints: Option<Hints>, definition: Definition) -> Decision {
+pub(crate) fn verdict(tool: &str, hints: Option<Hints>, definition: Definition) -> Decision {
     let policy = ConservativePolicy::default();
     let at = |checkpoint| {
         let attempt = FailedAttempt::new(tool, checkpoint)

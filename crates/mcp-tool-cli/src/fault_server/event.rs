@@ -7,6 +7,15 @@ use serde_json::Value;
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Event {
+    /// What a drill is about. Written before the first start, by whoever starts the server.
+    Drill {
+        /// How the client reaches the server.
+        transport: String,
+        /// The name of what goes wrong.
+        fault: String,
+        /// The name of the tool's hints, or their JSON.
+        hints: String,
+    },
     /// A process began; the `n`th such line is the `n`th start.
     Start {
         /// Its process id.

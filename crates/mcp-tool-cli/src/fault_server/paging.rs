@@ -38,6 +38,8 @@ pub enum PageFault {
     FailAlways,
     /// The process dies.
     Die,
+    /// The page is answered, and the process dies.
+    DieAfterAnswer,
     /// No answer; everything else is served.
     Hang,
 }
@@ -56,7 +58,7 @@ pub(super) struct Lister {
 /// What a request for a page gets.
 #[derive(Debug, PartialEq)]
 pub(super) enum Page {
-    Tools { tools: Vec<Value>, next: Option<String> },
+    Tools { tools: Vec<Value>, next: Option<String>, is_last_word: bool },
     UnknownCursor,
     Fails,
     Dies,
@@ -67,7 +69,8 @@ impl Page {
     /// The name of the fault that struck, as the ledger has it.
     pub(super) fn fault(&self) -> Option<&'static str> {
         match self {
-            Self::Tools { .. } | Self::UnknownCursor => None,
+            Self::Tools { is_last_word: true, .. } => Some("page_answered_last"),
+            Self::Tools { is_last_word: false, .. } | Self::UnknownCursor => None,
             Self::Fails => Some("page_fails"),
             Self::Dies => Some("page_dies"),
             Self::Hangs => Some("page_hangs"),
@@ -111,9 +114,10 @@ impl Lister {
             Some(PageFault::FailAlways) => return Page::Fails,
             Some(PageFault::Die) => return Page::Dies,
             Some(PageFault::Hang) => return Page::Hangs,
-            Some(PageFault::FailOnce) | None => self.last = number,
+            Some(PageFault::FailOnce | PageFault::DieAfterAnswer) | None => self.last = number,
         }
-        Page::Tools { tools: self.definitions(number), next: self.next(number) }
+        let is_last_word = fault == Some(PageFault::DieAfterAnswer);
+        Page::Tools { tools: self.definitions(number), next: self.next(number), is_last_word }
     }
 
     /// The page behind a cursor, counted from 1.
@@ -170,7 +174,9 @@ mod tests {
         let (mut names, mut cursors) = (Vec::new(), Vec::<Option<String>>::new());
         while cursors.len() < pages && cursors.last() != Some(&None) {
             let cursor = cursors.last().cloned().flatten();
-            let Page::Tools { tools, next } = lister.page(cursor.as_deref()) else { panic!("{cursor:?}") };
+            let Page::Tools { tools, next, .. } = lister.page(cursor.as_deref()) else {
+                panic!("{cursor:?}")
+            };
             names.extend(tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()));
             cursors.push(next);
         }

@@ -244,7 +244,7 @@ impl Protocol {
             Page::Fails => vec![request.error(-32603, "this page is not available")],
             Page::Dies => vec![Step::Die],
             Page::Hangs => Vec::new(),
-            Page::Tools { tools, next } => {
+            Page::Tools { tools, next, is_last_word } => {
                 self.listed |= next.is_none();
                 let mut result = json!({"tools": tools});
                 if let Some(next) = next {
@@ -254,7 +254,8 @@ impl Protocol {
                     result["ttlMs"] = json!(0);
                     result["cacheScope"] = json!("private");
                 }
-                vec![request.result(result)]
+                let answer = request.result(result);
+                if is_last_word { vec![answer, Step::Die] } else { vec![answer] }
             }
         })
     }

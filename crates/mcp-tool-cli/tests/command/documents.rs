@@ -1,8 +1,11 @@
 //! What the documents show is what the command prints.
 
-use std::{fs, path::PathBuf};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, EXE, run};
 
 /// A block of a document that shows a command and what it prints on both streams.
 struct Shown {
@@ -46,7 +49,11 @@ fn assert_shown(document: &str, at_least: usize) {
     assert!(all.len() >= at_least, "{}", all.len());
     for Shown { line, printed } in all {
         let words = words(line.strip_prefix("mcp-tool ").expect(&line));
-        let ran = bench.run(words);
+        // A drill's client may be this command, which is looked up.
+        let program = Path::new(EXE).parent().unwrap().to_owned();
+        let path = env::var_os("PATH").unwrap_or_default();
+        let path = env::join_paths([program].into_iter().chain(env::split_paths(&path))).unwrap();
+        let ran = run(bench.command(words).env("PATH", path));
         assert_eq!(format!("{}{}", ran.stdout, ran.stderr), printed, "{line}");
     }
 }
@@ -59,4 +66,9 @@ fn what_the_document_of_the_command_shows_is_what_it_prints() {
 #[test]
 fn the_audits_that_the_document_shows_print_what_it_shows() {
     assert_shown("audit.md", 1);
+}
+
+#[test]
+fn the_drills_that_the_document_shows_print_what_it_shows() {
+    assert_shown("drill.md", 2);
 }

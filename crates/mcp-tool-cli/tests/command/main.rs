@@ -8,6 +8,8 @@ mod call_secrets;
 mod completions;
 mod configuration;
 mod documents;
+mod drill;
+mod drill_ledgers;
 mod explain;
 mod interrupts;
 mod list;

@@ -86,6 +86,12 @@ fn pages_fail_die_and_hang_as_told() {
     let bench = Bench::new();
     assert_eq!(begin(&bench, PageFault::Die).exit_code(), DEATH);
     assert_eq!(bench.ledger.read().unwrap().faults(), ["page_dies"]);
+
+    let bench = Bench::new();
+    let server = begin(&bench, PageFault::DieAfterAnswer);
+    assert_eq!(server.message()["result"]["tools"].as_array().unwrap().len(), 2);
+    assert_eq!(server.exit_code(), DEATH);
+    assert_eq!(bench.ledger.read().unwrap().faults(), ["page_answered_last"]);
 }
 
 #[test]
