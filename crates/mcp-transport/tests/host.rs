@@ -4,18 +4,19 @@
 use std::sync::{Arc, Mutex};
 
 use mcp_transport::{
-    Transport,
+    StdioTransport, Transport,
     rmcp::{
         ClientHandler, ErrorData,
         model::{
-            ElicitRequestParams, ElicitResult, ElicitationAction, ListRootsResult, ProgressNotificationParam,
+            ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, Implementation,
+            ListRootsResult, ProgressNotificationParam,
         },
         service::{NotificationContext, RequestContext, RoleClient},
     },
 };
 use serde_json::json;
 
-use crate::server::{connect_as, legacy, put, text_result};
+use crate::server::{Ends, ROOM, connect_as, ends, legacy, put, text_result};
 
 #[derive(Clone, Default)]
 struct Host(Arc<Mutex<Vec<&'static str>>>);
@@ -77,4 +78,22 @@ async fn requests_of_the_server_reach_the_hosts_handler_during_a_call() {
     let (reply, ()) = tokio::join!(transport.call_tool(put()), serve);
     assert!(reply.is_ok());
     assert_eq!(*host.0.lock().unwrap(), ["ping", "roots", "elicitation", "progress"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_is_told_who_the_host_is() {
+    struct Named;
+    impl ClientHandler for Named {
+        fn get_info(&self) -> ClientConfig {
+            let mut config = ClientConfig::default();
+            config.client_info = Implementation::new("the host", "7");
+            config
+        }
+    }
+    let Ends { mut server, reader, writer } = ends(ROOM);
+    let connecting = StdioTransport::over(reader, writer, Named, legacy());
+    let (connected, hello) = tokio::join!(connecting, server.shake_hands());
+    assert!(connected.is_ok());
+    let told = &hello["params"]["clientInfo"];
+    assert_eq!((&told["name"], &told["version"]), (&json!("the host"), &json!("7")));
 }

@@ -69,7 +69,7 @@ pub(crate) async fn connect_over(
     lifecycle: ClientLifecycleMode,
 ) -> (StdioTransport, Server) {
     let connecting = StdioTransport::over(reader, writer, handler, lifecycle);
-    let (transport, ()) = tokio::join!(connecting, server.shake_hands());
+    let (transport, _) = tokio::join!(connecting, server.shake_hands());
     (transport.expect("the handshake succeeds"), server)
 }
 
@@ -88,13 +88,14 @@ pub(crate) async fn raw_over<H: ClientHandler>(
     handler: H,
 ) -> (Raw<H>, Server) {
     let connecting = serve_client_with_lifecycle(handler, (reader, writer), legacy());
-    let (service, ()) = tokio::join!(connecting, server.shake_hands());
+    let (service, _) = tokio::join!(connecting, server.shake_hands());
     (service.unwrap(), server)
 }
 
 impl Server {
     /// Answers whichever handshake comes.
-    pub(crate) async fn shake_hands(&mut self) {
+    /// Answers the handshake and returns how the client began it.
+    pub(crate) async fn shake_hands(&mut self) -> Value {
         let request = self.next().await;
         let capabilities = json!({"tools": {"listChanged": true}});
         let info = json!({"name": "by hand", "version": "1"});
@@ -104,12 +105,14 @@ impl Server {
                 "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities,
                 "ttlMs": 0, "cacheScope": "private", "_meta": meta,
             });
-            return self.answer(&request, result).await;
+            self.answer(&request, result).await;
+            return request;
         }
         let result =
             json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info});
         self.answer(&request, result).await;
         self.expect("notifications/initialized").await;
+        request
     }
 
     /// The next line, parsed. Panics when the client has closed its side.

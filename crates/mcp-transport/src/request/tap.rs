@@ -201,4 +201,27 @@ mod tests {
         assert!(told(0).await && told(99).await);
         assert!(!told(100).await);
     }
+
+    #[test]
+    fn a_request_knows_what_it_asks_for_and_whether_something_came() {
+        let (tap, mut arrival) = Tap::new(0, None);
+        assert!(!tap.is_listing() && !tap.has_arrived());
+        tap.mark_listing();
+        tap.arrive(Err(TransportError::lost()));
+        tap.arrive(Err(TransportError::cancelled()));
+        assert!(tap.is_listing() && tap.has_arrived());
+        assert!(arrival.try_recv().unwrap().is_err_and(|error| error.kind().code() == "connection_lost"));
+    }
+
+    #[test]
+    fn an_answer_to_nobody_may_be_meant_for_a_request_that_is_out_and_for_no_other() {
+        let (tap, _arrival) = Tap::new(0, None);
+        tap.sending().json_len = 100;
+        tap.stray();
+        assert!(!tap.has_strayed());
+        tap.sending().accepted = 100;
+        assert!(!tap.has_strayed());
+        tap.stray();
+        assert!(tap.has_strayed());
+    }
 }

@@ -1,5 +1,4 @@
 use std::{
-    borrow::Cow,
     future::Future,
     io,
     sync::{Arc, atomic::Ordering},
@@ -124,10 +123,6 @@ impl rmcp::transport::Transport<RoleClient> for LineTransport {
         self.wire.end();
         Ok(())
     }
-
-    fn name() -> Cow<'static, str> {
-        "mcp-transport lines".into()
-    }
 }
 
 impl Drop for LineTransport {
@@ -180,6 +175,31 @@ impl LineTransport {
                     }
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::transport::Transport;
+    use tokio::io::duplex;
+
+    use crate::stdio::{connection::open, sink::Sink};
+
+    #[tokio::test]
+    async fn the_connection_ends_when_rmcp_closes_it_or_drops_it() {
+        for closes in [true, false] {
+            let (server, ours) = duplex(64);
+            let (reader, writer) = tokio::io::split(ours);
+            let (wire, mut lines) = open(reader, Sink::Stream(Box::pin(writer)), &Default::default());
+            assert!(!wire.is_ended());
+            if closes {
+                lines.close().await.unwrap();
+                assert!(wire.is_ended());
+            }
+            drop(lines);
+            assert!(wire.is_ended());
+            drop(server);
         }
     }
 }
