@@ -45,20 +45,22 @@ impl Sink {
     }
 }
 
-/// The reader is looked for first: once there is none, the number cannot fall any more.
-#[cfg(target_os = "linux")]
+/// The reader is looked for first: once there is none, the number cannot fall any more. On systems other
+/// than Linux nothing is known to tell.
 fn unread(pipe: &ChildStdin) -> Option<u64> {
-    use rustix::{
-        event::{PollFd, PollFlags, Timespec, poll},
-        io::ioctl_fionread,
-    };
-    let mut look = [PollFd::new(pipe, PollFlags::OUT)];
-    poll(&mut look, Some(&Timespec::default())).ok()?;
-    if look[0].revents().contains(PollFlags::ERR) { ioctl_fionread(pipe).ok() } else { None }
-}
-
-/// Elsewhere nothing is known to tell.
-#[cfg(not(target_os = "linux"))]
-fn unread(_: &ChildStdin) -> Option<u64> {
-    None
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::{
+            event::{PollFd, PollFlags, Timespec, poll},
+            io::ioctl_fionread,
+        };
+        let mut look = [PollFd::new(pipe, PollFlags::OUT)];
+        poll(&mut look, Some(&Timespec::default())).ok()?;
+        if look[0].revents().contains(PollFlags::ERR) { ioctl_fionread(pipe).ok() } else { None }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = pipe;
+        None
+    }
 }
