@@ -259,7 +259,8 @@ mod tests {
         drop(attending);
         assert_eq!(waiting.await.unwrap(), (true, told));
         // Nobody tells that the second one is lost.
-        assert!(asked.admitted(&third, 1).await);
+        let admitted = tokio::time::timeout(10 * ON_ITS_WAY, asked.admitted(&third, 1));
+        assert_eq!(admitted.await, Ok(true));
         assert!(told.elapsed() >= ON_ITS_WAY);
     }
 }
