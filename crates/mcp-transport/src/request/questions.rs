@@ -228,6 +228,24 @@ mod tests {
     }
 
     #[test]
+    fn an_answered_request_leaves_the_questions_that_its_host_has_and_those_of_others() {
+        let questions = Questions::default();
+        let [waiting, asked, other] = [1, 2, 3].map(RequestId::Number);
+        questions.came_with(&waiting, 7);
+        questions.came_with(&asked, 7);
+        questions.came_with(&other, 8);
+        let with_host = questions.ask_host(&asked);
+        questions.answered(7);
+        let open = || {
+            let open = questions.open();
+            [&waiting, &asked, &other].map(|id| open.asked.contains_key(id))
+        };
+        assert_eq!(open(), [false, true, true]);
+        drop(with_host);
+        assert_eq!(open(), [false, false, true]);
+    }
+
+    #[test]
     fn a_host_is_not_asked_once_the_connection_has_ended() {
         let questions = Questions::default();
         let before = questions.ask_host(&RequestId::Number(1));
