@@ -439,3 +439,6 @@ impl fmt::Debug for HttpClient {
         f.write_str("HttpClient")
     }
 }
+
+#[cfg(test)]
+mod tests;

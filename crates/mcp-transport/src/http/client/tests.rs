@@ -1,0 +1,107 @@
+use bytes::Bytes;
+use futures_util::stream;
+use http::{Response, header::RETRY_AFTER};
+use tokio::sync::oneshot::Receiver;
+
+use super::*;
+use crate::request::Arrival;
+
+const ANSWER: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"secret":7}}"#;
+
+/// A client with two requests that are out, under the ids 1 and 2.
+fn client() -> (HttpClient, [(Arc<Tap>, Receiver<Arrival>); 2]) {
+    let requests = Arc::new(Requests::default());
+    let out = [1, 2].map(|id| {
+        let (tap, arrival) = requests.open(None).unwrap();
+        assert!(requests.register(&tap, &RequestId::Number(id), None));
+        let mut sending = tap.sending();
+        (sending.json_len, sending.accepted) = (1, 1);
+        drop(sending);
+        (tap, arrival)
+    });
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    (HttpClient::new(http, requests, None, 1000, 0), out)
+}
+
+fn nowhere() -> Address {
+    Address { uri: "http://127.0.0.1/".into(), session: None, headers: HashMap::new(), token: None }
+}
+
+fn told(arrival: &mut Receiver<Arrival>) -> &'static str {
+    match arrival.try_recv().expect("something came") {
+        Ok(_) => "an answer",
+        Err(error) => error.kind().code(),
+    }
+}
+
+/// What the first request is told of a response to its POST.
+async fn comes_of(response: Response<Body>) -> &'static str {
+    let (client, [(tap, mut arrival), _]) = client();
+    drop(client.answer(tap, response.into(), nowhere()).await);
+    told(&mut arrival)
+}
+
+fn response(status: u16, media_type: &str) -> http::response::Builder {
+    Response::builder().status(status).header(CONTENT_TYPE, media_type)
+}
+
+#[tokio::test]
+async fn an_answer_is_one_where_the_response_says_so() {
+    for (status, media_type, expected) in [
+        (200, "application/json", "an answer"),
+        (200, "Application/JSON; charset=utf-8", "an answer"),
+        (400, "application/json", "an answer"),
+        (200, "text/plain", "invalid_reply"),
+        (202, "application/json", "invalid_reply"),
+        (204, "application/json", "invalid_reply"),
+        (500, "text/plain", "http_status"),
+    ] {
+        let response = response(status, media_type).body(ANSWER.into()).unwrap();
+        assert_eq!(comes_of(response).await, expected, "{status} {media_type}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_page_that_breaks_off_is_still_an_error_page() {
+    for (status, expected) in [(503, "http_status"), (200, "connection_lost")] {
+        let pieces = [Ok(Bytes::from("{")), Err(io::Error::from(io::ErrorKind::ConnectionReset))];
+        let body = Body::wrap_stream(stream::iter(pieces));
+        let response = response(status, "application/json").header(RETRY_AFTER, "1").body(body).unwrap();
+        assert_eq!(comes_of(response).await, expected, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_another_request_is_that_requests_and_none_of_this_one() {
+    let (client, [(tap, mut arrival), (_, mut other)]) = client();
+    let body = ANSWER.replace(r#""id":1"#, r#""id":2"#);
+    let response = response(200, "application/json").body(Body::from(body)).unwrap();
+    drop(client.answer(tap, response.into(), nowhere()).await);
+    assert_eq!((told(&mut arrival), told(&mut other)), ("invalid_reply", "an answer"));
+}
+
+#[tokio::test]
+async fn of_a_stream_that_answers_nothing_rmcp_gets_no_answer_and_nothing_without_measure() {
+    let (client, [(_, mut arrival), _]) = client();
+    let vast = format!(r#"{{"jsonrpc":"2.0","method":"n","params":[{}0]}}"#, "0,".repeat(300_000));
+    let question = r#"{"jsonrpc":"2.0","id":"q","method":"ping"}"#;
+    let notice = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#;
+    // The question comes twice: an id is that of one question.
+    let events = [ANSWER, &vast, question, question, notice].map(|data| {
+        Ok::<_, SseError>(Sse { event: None, data: Some(data.to_owned()), id: None, retry: None })
+    });
+    let passed: Vec<_> = client.observe(stream::iter(events).boxed()).collect().await;
+    let passed: Vec<_> = passed.into_iter().map(|event| event.unwrap().data.unwrap()).collect();
+    assert_eq!(told(&mut arrival), "an answer");
+    assert_eq!(passed[1..], [question, notice]);
+    assert!(passed[0].contains(r#""id":1"#) && !passed[0].contains("secret"), "{}", passed[0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_that_answer_nothing_are_opened_one_after_the_other() {
+    let (client, _) = client();
+    let turns = [(); 3].map(|()| client.turn().duration_since(Instant::now()));
+    assert_eq!(turns, [Duration::ZERO, STREAM_PAUSE, 2 * STREAM_PAUSE]);
+    tokio::time::advance(10 * STREAM_PAUSE).await;
+    assert_eq!(client.turn(), Instant::now());
+}
