@@ -80,7 +80,9 @@ fn tool(number: usize) -> String {
     let name = if number == 0 { "put".to_owned() } else { format!("tool_{number}") };
     let property = |property: usize| {
         let kind = ["string", "integer", "boolean"][property % 3];
-        format!(r#""property_{property}":{{"type":"{kind}","description":"What is put there, if anything."}}"#)
+        format!(
+            r#""property_{property}":{{"type":"{kind}","description":"What is put there, if anything."}}"#
+        )
     };
     let properties: Vec<_> = (0..6).map(property).collect();
     format!(
