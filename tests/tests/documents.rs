@@ -1,15 +1,17 @@
 //! The documents are held to the code and to each other.
 
 use std::{
-    collections::HashSet,
-    fs,
+    collections::{BTreeSet, HashSet},
+    env, fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use mcp_tool::{
     ConservativePolicy, ReplayPolicy, Trust,
     replay_policy::{Checkpoint, Decision, FailedAttempt, Hints},
 };
+use serde_json::Value;
 
 #[test]
 fn the_table_of_hints_is_the_gate() {
@@ -103,6 +105,29 @@ fn source_files_that_documents_name_exist() {
         }
     }
     assert!(checked > 30, "{checked}");
+}
+
+#[test]
+fn every_direct_dependency_has_its_reason_and_no_reason_is_left_over() {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps", "--all-features", "--locked"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("metadata is JSON");
+    let packages = metadata["packages"].as_array().expect("a list of packages");
+    let name = |package: &Value| package["name"].as_str().expect("a name").to_owned();
+    let members: BTreeSet<_> = packages.iter().map(name).collect();
+    let dependencies = packages.iter().flat_map(|package| package["dependencies"].as_array());
+    let depended_on: BTreeSet<_> = dependencies.flatten().map(name).collect();
+
+    let document = read(&root().join("docs/dependencies.md"));
+    let cells = document.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    let explained =
+        cells.flat_map(|(names, _)| names.split("`, `")).map(str::to_owned).collect::<BTreeSet<_>>();
+    assert_eq!(explained, depended_on.difference(&members).cloned().collect());
 }
 
 fn root() -> PathBuf {

@@ -11,6 +11,7 @@ mod generation;
 pub mod generations;
 mod hints;
 mod hold;
+mod in_order;
 #[cfg(all(test, shuttle))]
 mod interleavings;
 mod limits;

@@ -14,7 +14,8 @@ pub(crate) fn is_readable(json: &str) -> bool {
     serde_json::from_str::<Readable>(json).is_ok()
 }
 
-struct Readable;
+/// A value that can be read, of which nothing is kept.
+pub(crate) struct Readable;
 
 impl<'de> Deserialize<'de> for Readable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -10,7 +10,7 @@ use mcp_transport::{
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::{DeclaredHints, DefinitionDigest, Hint, QuarantineReason, ToolName, readable};
+use crate::{DeclaredHints, DefinitionDigest, Hint, QuarantineReason, ToolName, in_order::InOrder, readable};
 
 /// One tool of a catalog: what the server said about it, and nothing of the connection.
 ///
@@ -56,6 +56,13 @@ impl CatalogTool {
         if !raw.json().starts_with('{') {
             return Err((None, QuarantineReason::NotAnObject));
         }
+        match InOrder::read(raw.json()) {
+            Some(InOrder { name, hints }) => Ok(Self::of(name, hints, raw)),
+            None => Self::read_by_parts(raw),
+        }
+    }
+
+    fn read_by_parts(raw: RawTool) -> Result<Self, Refusal> {
         let shape: Shape<'_> =
             serde_json::from_str(raw.json()).map_err(|_| (None, QuarantineReason::Unreadable))?;
         let name = match shape.name.map(RawValue::get) {
@@ -76,8 +83,12 @@ impl CatalogTool {
             return Err((Some(name), QuarantineReason::Unreadable));
         }
         let hints = shape.annotations.map(DeclaredHints::read);
+        Ok(Self::of(name, hints, raw))
+    }
+
+    fn of(name: ToolName, hints: Option<DeclaredHints>, raw: RawTool) -> Self {
         let (digests, definition) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { listed: Arc::new(Listed { name, hints, raw, digests, definition }), ambiguous: false })
+        Self { listed: Arc::new(Listed { name, hints, raw, digests, definition }), ambiguous: false }
     }
 
     /// The exact name.
@@ -193,5 +204,66 @@ fn object(value: Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(fields) => Some(fields),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nested(depth: usize) -> String {
+        format!("{}{}", "[".repeat(depth), "]".repeat(depth))
+    }
+
+    #[test]
+    fn what_is_read_in_one_pass_is_what_the_parts_say() {
+        let tool = |rest: &str| format!(r#"{{"name":"put","inputSchema":{{"type":"object"}}{rest}}}"#);
+        let in_order = [
+            tool(""),
+            tool(r#","annotations":null"#),
+            tool(r#","annotations":{}"#),
+            tool(
+                r#","annotations":{"title":"x","readOnlyHint":true,"destructiveHint":false,"idempotentHint":null}"#,
+            ),
+            tool(r#","annotations":{"idempotent\u0048int":true,"openWorldHint":7}"#),
+            tool(r#","name2":1,"title":"twice","title":"twice""#),
+            tool(&format!(r#","other":{}"#, nested(126))),
+            tool(&format!(r#","annotations":{{"other":{}}}"#, nested(125))),
+            r#"{ "n\u0061me" : "p\u0075t" , "inputSchema" : { "$ref" : [1, -1, 1e3, "\n"] } }"#.to_owned(),
+        ];
+        let others = [
+            tool(r#","name":"put""#),
+            tool(r#","inputSchema":{}"#),
+            tool(r#","annotations":null,"annotations":{}"#),
+            tool(r#","annotations":[true,true,true]"#),
+            tool(r#","annotations":7"#),
+            tool(r#","annotations":{"readOnlyHint":1}"#),
+            tool(r#","annotations":{"readOnlyHint":true,"readOnly\u0048int":true}"#),
+            tool(r#","annotations":{"other":"\ud800"}"#),
+            tool(r#","annotations":{"other":1e999}"#),
+            tool(r#","other":"\ud800""#),
+            tool(r#","\ud800":1"#),
+            tool(&format!(r#","other":{}"#, nested(127))),
+            tool(&format!(r#","annotations":{{"other":{}}}"#, nested(126))),
+            r#"["put",{}]"#.to_owned(),
+            r#"{"inputSchema":{}}"#.to_owned(),
+            r#"{"name":null,"inputSchema":{}}"#.to_owned(),
+            r#"{"name":1,"inputSchema":{}}"#.to_owned(),
+            r#"{"name":"\ud800","inputSchema":{}}"#.to_owned(),
+            r#"{"name":"put"}"#.to_owned(),
+            r#"{"name":"put","inputSchema":null}"#.to_owned(),
+            r#"{"name":"put","inputSchema":7}"#.to_owned(),
+            r#"{"name":"put","inputSchema":[]}"#.to_owned(),
+            r#"{"name":"put","inputSchema":{"maximum":1e999}}"#.to_owned(),
+        ];
+        let raw = |json: &str| RawTool::new(RawValue::from_string(json.to_owned()).expect("JSON"));
+        for json in &in_order {
+            let whole = InOrder::read(json).unwrap_or_else(|| panic!("{json:.80} is in order"));
+            let parts = CatalogTool::read_by_parts(raw(json)).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+            assert_eq!((&whole.name, whole.hints), (parts.tool_name(), parts.hints()), "{json:.80}");
+        }
+        for json in &others {
+            assert!(InOrder::read(json).is_none(), "{json:.80}");
+        }
     }
 }

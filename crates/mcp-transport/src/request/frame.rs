@@ -5,6 +5,7 @@ use rmcp::model::{
     RequestMetaObject,
 };
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Requests, Tap};
 use crate::ToolCall;
@@ -45,7 +46,12 @@ impl<'a> Outgoing<'a> {
     /// The JSON text to send in place of rmcp's message.
     pub(crate) fn json(&self, message: &ClientJsonRpcMessage) -> serde_json::Result<Vec<u8>> {
         match (&self.tap.call, self.responses) {
-            (Some(call), _) => serde_json::to_vec(&CallFrame::new(call, self.id, self.meta)),
+            (Some(call), _) => {
+                let arguments = call.arguments().map_or(0, |arguments| text_of_members(arguments));
+                let mut json = Vec::with_capacity(BESIDE_ARGUMENTS + arguments);
+                serde_json::to_writer(&mut json, &CallFrame::new(call, self.id, self.meta))?;
+                Ok(json)
+            }
             (None, Some(responses)) => {
                 let mut message = serde_json::to_value(message)?;
                 message["params"]["inputResponses"] = serde_json::to_value(responses)?;
@@ -53,6 +59,24 @@ impl<'a> Outgoing<'a> {
             }
             (None, None) => serde_json::to_vec(message),
         }
+    }
+}
+
+/// Room for what stands beside the arguments in most calls: method, id, name, progress token, newline.
+const BESIDE_ARGUMENTS: usize = 256;
+
+/// How many bytes an object's members take at least, but for numbers: so that arguments of a megabyte are
+/// written once, and not copied again and again as their frame grows.
+fn text_of_members(members: &JsonObject) -> usize {
+    members.iter().map(|(name, value)| name.len() + 4 + text_of(value)).sum()
+}
+
+fn text_of(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 5,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| text_of(item) + 1).sum::<usize>() + 2,
+        Value::Object(members) => text_of_members(members) + 2,
     }
 }
 

@@ -61,7 +61,7 @@ impl Lines {
                 self.taken = true;
                 return Line::End;
             }
-            let newline = available.iter().position(|byte| *byte == b'\n');
+            let newline = memchr::memchr(b'\n', available);
             let (text, consumed) = match newline {
                 Some(at) => (&available[..at], at + 1),
                 None => (available, available.len()),
