@@ -170,20 +170,4 @@ pub(super) fn pause(resumes: u32) -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What passes of this text, which comes in one chunk.
-    async fn passes(text: &'static str, limit: usize) -> bool {
-        let response = Response::from(http::Response::new(text));
-        let chunks: Vec<_> = bounded(response, limit).collect().await;
-        chunks.iter().all(Result::is_ok)
-    }
-
-    #[tokio::test]
-    async fn an_event_over_the_limit_does_not_hide_behind_its_own_end() {
-        assert!(passes("data: 12\n\ndata: 34\n\n", 9).await);
-        assert!(!passes("data: 12\n\n", 8).await);
-        assert!(!passes("data: 1\r\n\r\ndata: 1234567\r\n\r\ndata: 1\r\n\r\n", 9).await);
-    }
-}
+mod tests;

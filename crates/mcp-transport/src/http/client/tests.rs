@@ -86,8 +86,9 @@ async fn of_a_stream_that_answers_nothing_rmcp_gets_no_answer_and_nothing_withou
     let vast = format!(r#"{{"jsonrpc":"2.0","method":"n","params":[{}0]}}"#, "0,".repeat(300_000));
     let question = r#"{"jsonrpc":"2.0","id":"q","method":"ping"}"#;
     let notice = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#;
-    // The question comes twice: an id is that of one question.
-    let events = [ANSWER, &vast, question, question, notice].map(|data| {
+    // An id is that of one question.
+    let same_id = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
+    let events = [ANSWER, &vast, question, same_id, notice].map(|data| {
         Ok::<_, SseError>(Sse { event: None, data: Some(data.to_owned()), id: None, retry: None })
     });
     let passed: Vec<_> = client.observe(stream::iter(events).boxed()).collect().await;
@@ -104,4 +105,33 @@ async fn streams_that_answer_nothing_are_opened_one_after_the_other() {
     assert_eq!(turns, [Duration::ZERO, STREAM_PAUSE, 2 * STREAM_PAUSE]);
     tokio::time::advance(10 * STREAM_PAUSE).await;
     assert_eq!(client.turn(), Instant::now());
+}
+
+#[test]
+fn only_a_server_without_tools_says_that_it_knows_no_such_method() {
+    let error = |code: i32| format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":""}}}}"#);
+    assert!(says_method_not_found(error(-32601).as_bytes()));
+    for other in [error(-32600), ANSWER.to_owned(), String::new()] {
+        assert!(!says_method_not_found(other.as_bytes()), "{other}");
+    }
+}
+
+#[test]
+fn a_token_stands_before_the_name_and_password_of_a_url() {
+    let (named, plain) = ("http://user:secret@host/mcp", "http://host/mcp");
+    for (uri, token, expected) in [
+        (named, Some("token"), plain),
+        (named, None, named),
+        (plain, Some("token"), plain),
+        ("http://host/mcp?a=b@c", Some("token"), "http://host/mcp?a=b@c"),
+        // Not written as a parser would write it, so it was not parsed.
+        ("http://HOST/mcp", Some("token"), "http://HOST/mcp"),
+    ] {
+        assert_eq!(&*for_one_authorisation(uri.into(), token), expected);
+    }
+}
+
+#[test]
+fn a_client_shows_nothing_of_itself() {
+    assert_eq!(format!("{:?}", client().0), "HttpClient");
 }
