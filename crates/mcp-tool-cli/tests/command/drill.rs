@@ -246,6 +246,22 @@ fn what_a_client_leaves_behind_is_ended_too() {
 }
 
 #[test]
+fn what_a_client_writes_to_standard_error_fills_no_disk() {
+    let bench = Bench::new();
+    let size = bench.path("size");
+    let flood = format!(
+        "; head -c 8000000 /dev/zero | tr '\\0' x >&2; printf '\nlast\n' >&2; \
+         du -sk \"$(dirname {{config}})\" > '{}'; exit 7",
+        display(&size)
+    );
+    let told = drill(&bench, &client("", &flood), "--transport stdio --fault none");
+    assert!(told.stderr.ends_with("and it exited with 7; it said: last\n"), "{told:?}");
+    let size = fs::read_to_string(size).unwrap();
+    let kilobytes: u64 = size.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(kilobytes < 1000, "{size}");
+}
+
+#[test]
 fn a_client_that_fails_when_nothing_goes_wrong_is_a_problem() {
     let must =
         "the client must call the tool once and exit with 0 when nothing goes wrong; over stdio the tool ran";
