@@ -181,6 +181,15 @@ fn what_a_client_says_is_held_against_what_ran() {
     }
 }
 
+#[test]
+fn hints_are_played_once_however_often_they_are_asked_for() {
+    let line =
+        "--fault die-after-commit --fault die-after-commit --hints none --hints read-only --hints none";
+    let told = drill(&Bench::new(), &client("", ""), &format!("{line} --output json"));
+    let hints: Vec<_> = rows(&told).into_iter().map(|row| row.1).collect();
+    assert_eq!(hints, ["none", "read-only"], "{told:?}");
+}
+
 /// A client that lists, calls, and looks for the answer, and then goes on with `after`.
 fn raw(after: &str) -> String {
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
@@ -276,6 +285,8 @@ fn a_client_that_fails_when_nothing_goes_wrong_is_a_problem() {
     }
     let twice = client("", &format!("&& {}", client("", "")));
     drill(&Bench::new(), &twice, "").assert_problem(&format!("{must} 2 times, and it exited with 0"));
+    let once = client("", "; exit 1");
+    drill(&Bench::new(), &once, "").assert_problem(&format!("{must} once, and it exited with 1"));
     let told = drill(&Bench::new(), "no-such-client {server}", "");
     assert_eq!((told.code, &*told.stdout), (Some(2), ""), "{told:?}");
     assert!(told.stderr.contains("it exited with 127; it said: sh: "), "{told:?}");

@@ -117,7 +117,7 @@ impl Plan {
                 .map(options::hints)
                 .collect::<Result<_, _>>()
                 .map_err(Problem::new)?,
-            given => given.to_vec(),
+            given => distinct(given),
         };
         let of_none = hints[..1].to_vec();
         let chosen = |fault: &DrillFault| options.faults.is_empty() || options.faults.contains(fault);
@@ -136,6 +136,17 @@ impl Plan {
             None => Ok(Self { controls, rows }),
         }
     }
+}
+
+/// Each of them once, in their order.
+fn distinct(given: &[DrillHints]) -> Vec<DrillHints> {
+    let mut distinct: Vec<DrillHints> = Vec::new();
+    for hints in given {
+        if !distinct.contains(hints) {
+            distinct.push(hints.clone());
+        }
+    }
+    distinct
 }
 
 fn transports(options: &Options) -> Result<Vec<Transport>, Problem> {
@@ -239,10 +250,11 @@ async fn play(
 
 /// A client that fails when nothing goes wrong tells nothing when something does.
 fn judge_control(control: &Played, drill: &Drill) -> Result<(), Problem> {
-    let ran = control.judgement.executions;
-    if control.said == Some(Said::Answered) && ran == 1 {
-        return Ok(());
-    }
+    let ran = match (control.said, control.judgement.executions) {
+        (Some(Said::Answered), 1) => return Ok(()),
+        (_, 1) => "once".to_owned(),
+        (_, times) => format!("{times} times"),
+    };
     let ended = match (control.said, control.exit_code) {
         (Some(Said::Hung), _) => format!("it did not end within {:?}", drill.timeout),
         (_, Some(code)) => format!("it exited with {code}"),
@@ -257,8 +269,8 @@ fn judge_control(control: &Played, drill: &Drill) -> Result<(), Problem> {
         )));
     }
     Err(Problem::new(format!(
-        "the client must call the tool once and exit with 0 when nothing goes wrong; over {over} the tool ran {ran} \
-         times, and {ended}{}",
+        "the client must call the tool once and exit with 0 when nothing goes wrong; over {over} the tool ran {ran}, \
+         and {ended}{}",
         said(control)
     )))
 }
