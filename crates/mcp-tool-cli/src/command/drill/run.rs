@@ -182,12 +182,12 @@ async fn drive(
     let played = tokio::select! {
         biased;
         () = interruption.token.cancelled() => None,
-        played = play(&drill, plan, options.jobs as usize, &mut playing, &screen) => Some(played?),
+        played = play(&drill, plan, options.jobs as usize, &mut playing, &screen) => Some(played),
     };
     // With each row its client and its servers go.
     playing.shutdown().await;
     screen.clear();
-    let Some(played) = played else { return Ok(Exit::Cancelled) };
+    let Some(played) = played.transpose()? else { return Ok(Exit::Cancelled) };
     let calls = if options.calls { Calls::Shown } else { Calls::Hidden };
     output::write(&match options.output {
         Format::Text => view::text(&played, calls),
