@@ -40,7 +40,9 @@ pub struct Judgement {
     pub verdict: Option<Verdict>,
     /// Whether a call ran more than once, and may.
     pub replayed: bool,
-    /// How there could have been an answer; none where there was one or none was possible.
+    /// Whether the fault struck. Where it did not, the client was put to no test.
+    pub struck: bool,
+    /// How there could have been an answer; none where there was one, none was possible, or nothing went wrong.
     pub possible: Option<Recovery>,
 }
 
@@ -70,12 +72,13 @@ impl Judgement {
                 None => Some(Verdict::Correct),
             },
         };
-        Self { executions, verdict, replayed: repeated && subject.hints.allow_repeating(), possible }
+        let replayed = repeated && subject.hints.allow_repeating();
+        Self { executions, verdict, replayed, struck: !record.faults().is_empty(), possible }
     }
 }
 
 fn possible(subject: &Subject, record: &Record) -> Option<Recovery> {
-    if !subject.fault.is_a_lost_connection() {
+    if record.faults().is_empty() || !subject.fault.is_a_lost_connection() {
         return None;
     }
     if record.received().is_empty() {
@@ -163,8 +166,10 @@ mod tests {
     #[test]
     fn an_answer_was_possible_where_the_library_would_have_come_to_one() {
         use Recovery::{Delivery, Repetition, Resumption};
+        let struck = json!({"event": "fault", "start": 1, "fault": "of whatever kind"});
         let read =
             json!({"event": "received", "start": 1, "call": 1, "id": 1, "tool": "write", "arguments": ""});
+        let read = [read, struck.clone()];
         #[rustfmt::skip]
         let rows = [
             // fault                              never read       read, without hints  read, idempotent
@@ -185,10 +190,13 @@ mod tests {
         assert!(rows.iter().map(|row| row.0).eq(DrillFault::ALL));
         for (fault, unread, bare, safe) in rows {
             for (hints, lines, expected) in [
-                ("none", &[][..], unread),
-                ("none", std::slice::from_ref(&read), bare),
-                ("contradictory", std::slice::from_ref(&read), bare),
-                ("idempotent", std::slice::from_ref(&read), safe),
+                ("none", std::slice::from_ref(&struck), unread),
+                ("none", &read[..], bare),
+                ("contradictory", &read[..], bare),
+                ("idempotent", &read[..], safe),
+                // A client that failed by itself.
+                ("idempotent", &read[..1], None),
+                ("idempotent", &[], None),
             ] {
                 let judged = possible(fault, hints, lines);
                 let verdict = if expected.is_some() { Verdict::LostRecovery } else { Verdict::Correct };

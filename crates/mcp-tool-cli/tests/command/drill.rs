@@ -182,6 +182,35 @@ fn what_a_client_says_is_held_against_what_ran() {
 }
 
 #[test]
+fn a_row_in_which_the_fault_did_not_strike_says_so_and_nothing_was_to_be_recovered() {
+    let bench = Bench::new();
+    let gate = display(&bench.path("gate"));
+    // The control passes; later it fails by itself.
+    let fails = format!("[ -e '{gate}' ] && exit 7; touch '{gate}'; {}", client("", ""));
+    let line = "--hints idempotent --fault die-after-commit --fault died-idle";
+    let told = drill(&bench, &fails, line);
+    assert_eq!((told.code, &*told.stderr), (Some(0), ""), "{told:?}");
+    let lines: Vec<_> = told.stdout.lines().skip(2).collect();
+    assert_eq!(
+        lines,
+        [
+            "  die-after-commit  idempotent  0    an error         correct",
+            "      told an error",
+            "      the fault did not strike: it waits for a call",
+            "  died-idle         idempotent  0    an error         correct",
+            "      told an error",
+            "      the fault did not strike: it waits for the tools to be listed",
+            "",
+            "2 rows: 2 correct",
+        ]
+    );
+    let told = drill(&bench, &client("", ""), &format!("{line} --fault none --output json"));
+    let struck: Vec<_> =
+        told.json()["rows"].as_array().unwrap().iter().map(|row| row["struck"].clone()).collect();
+    assert_eq!(struck, [false, true, true], "{told:?}");
+}
+
+#[test]
 fn hints_are_played_once_however_often_they_are_asked_for() {
     let line =
         "--fault die-after-commit --fault die-after-commit --hints none --hints read-only --hints none";

@@ -128,7 +128,7 @@ fn the_json_of_a_report_is_a_row() {
     let expected = json!({
         "transport": "stdio", "fault": "die-after-commit",
         "hints": {"name": "none", "annotations": null, "repeatable": false, "reason": "unannotated"},
-        "executions": 1, "said": "unknown", "exit_code": 4, "verdict": "correct", "replayed": false, "possible": null,
+        "struck": true, "executions": 1, "said": "unknown", "exit_code": 4, "verdict": "correct", "replayed": false, "possible": null,
         "timeline": ["sent", "it ran", "LOST", "told \"unknown\""],
         "calls": [{"start": 1, "id": 3, "ran": true}],
     });
