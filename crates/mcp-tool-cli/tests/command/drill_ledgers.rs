@@ -205,6 +205,7 @@ fn a_port_that_is_taken_is_a_problem() {
     let ledger = display(bench.ledger.path());
     let told = bench.run(["drill", "serve", "--http", &port, "--ledger", &ledger]);
     told.assert_problem(&format!("--http {port}: Address already in use (os error 98)"));
+    assert!(!bench.ledger.path().exists());
 }
 
 #[test]

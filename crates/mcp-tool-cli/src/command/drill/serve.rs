@@ -85,6 +85,9 @@ fn served(options: Options) -> Result<Exit, Problem> {
     if !fault.is_possible_over(transport) {
         return Err(options::impossible(fault, transport));
     }
+    if let Some(port) = http {
+        free(port)?;
+    }
     let path = ledger.unwrap_or_default();
     // A client may start the server again from elsewhere.
     let ledger = Ledger::new(std::path::absolute(&path)?);
@@ -95,7 +98,6 @@ fn served(options: Options) -> Result<Exit, Problem> {
         None => over_stdio(&scenario, &ledger),
         Some(port) => {
             let screen = Arc::new(Screen::stderr());
-            free(port)?;
             until_interrupted(&screen, |interruption| over_http(scenario, ledger, port, interruption))
         }
     }
