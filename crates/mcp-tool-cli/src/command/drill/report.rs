@@ -37,10 +37,11 @@ pub(crate) struct Options {
 const EXAMPLE: &str = "Example: mcp-tool drill report drill.jsonl --said 4";
 
 const EXAMPLES: &str = "\
-The ledger knows its fault and its hints. Without --said only what ran is judged.
+The ledger knows its fault and its hints. Without --said only what ran is
+judged.
 
-Exit codes: 1 `duplicate` or `false_not_executed`, 0 neither, 2 usage, or no ledger
-of a drill.
+Exit codes: 1 `duplicate` or `false_not_executed`, 0 neither, 2 usage, or no
+ledger of a drill.
 
 Example: mcp-tool drill report drill.jsonl --said 4";
 

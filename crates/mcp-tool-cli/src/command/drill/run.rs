@@ -71,7 +71,8 @@ enum Over {
 }
 
 const EXAMPLE: &str = "\
-Example: mcp-tool drill run --client 'python client.py {config}'";
+Example:
+  mcp-tool drill run --client 'python client.py {config} {tool} {arguments}'";
 
 const EXAMPLES: &str = "\
 In COMMAND, and in its environment:
@@ -84,13 +85,12 @@ In COMMAND, and in its environment:
 Exit codes of the client: 0 answered, 1 answered with an error, 3 not executed,
 4 unknown, any other: an error. One that knows no more uses 0 and any other.
 
-Exit codes: 1 a row is `duplicate` or `false_not_executed`, 0 none is, 2 usage, or
-the client fails when nothing goes wrong, 130 cancelled.
+Exit codes: 1 a row is `duplicate` or `false_not_executed`, 0 none is, 2 usage,
+or the client fails when nothing goes wrong, 130 cancelled.
 
 Examples:
-  mcp-tool drill run --client 'python client.py {config}'
-  mcp-tool drill run --client './client {url}' --fault 502 --hints none
-  mcp-tool drill run --client 'mcp-tool call {tool} --args {arguments} -- {server}'";
+  mcp-tool drill run --client 'python client.py {config} {tool} {arguments}'
+  mcp-tool drill run --client './client {url}' --fault 502 --hints none";
 
 pub(crate) fn run(options: Options) -> Exit {
     let screen = Arc::new(Screen::stderr());

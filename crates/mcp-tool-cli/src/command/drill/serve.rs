@@ -59,8 +59,8 @@ Examples:
 fn examples() -> String {
     format!(
         "\
-The one tool is `write`, with `key` and `value`. It does nothing but to be entered
-in the ledger. The fault strikes the first call; later ones are served.
+The one tool is `write`, with `key` and `value`. It does nothing but to be
+entered in the ledger. The fault strikes the first call; later ones are served.
 
 Faults, the transports over which they can happen, and what the server does:
 {}
