@@ -307,7 +307,7 @@ fn a_client_that_fails_when_nothing_goes_wrong_is_a_problem() {
         (": {server}; echo one >&2; echo ' two ' >&2; echo >&2; exit 7", format!("{must} 0 times, and it exited with 7; it said: two")),
         (": {server}; kill -9 $$", format!("{must} 0 times, and a signal ended it")),
         (": {server}; sleep 600", format!("{must} 0 times, and it did not end within 5s")),
-        ("exit 0 # {sever}", "--client has no {server}, {url} or {config} (did you mean {server}?), and made no call: it exited with 0".to_owned()),
+        ("exit 0 # {sever}", "--client has no {server}, {url} or {config} (did you mean `server`?), and made no call: it exited with 0".to_owned()),
     ];
     for (client, line) in rows {
         drill(&Bench::new(), client, "--timeout 5s").assert_problem(&line);
