@@ -157,6 +157,9 @@ fn a_ledger_that_is_none_of_a_drill_or_of_another_is_a_problem() {
         let told = bench.run(["drill".into(), "report".into(), file.clone().into_os_string()]);
         told.assert_problem(&format!("{}: {problem}", file.display()));
     }
+    let cut = display(&bench.file("cut", "{\"event\":\"drill\""));
+    let told = bench.run(["drill", "serve", "--ledger", &cut]);
+    told.assert_problem(&format!("--ledger {cut}: it is no ledger of a drill"));
     call(&bench, "", "--hints idempotent --era dual");
     let ledger = display(bench.ledger.path());
     let other = bench.run(["drill", "serve", "--ledger", &ledger, "--fault", "hang"]);
