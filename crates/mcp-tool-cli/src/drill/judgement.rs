@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use super::{Said, Subject};
 use crate::fault_server::Record;
@@ -31,6 +31,15 @@ pub enum Recovery {
     Repetition,
 }
 
+/// How many calls the client was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// One, so that whatever ran is of it.
+    Once,
+    /// As many as there are different values of the argument `key`.
+    OncePerKey,
+}
+
 /// What a ledger and a client's word come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
@@ -47,15 +56,17 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Judges one call.
-    pub fn of(subject: &Subject, record: &Record, said: Option<Said>) -> Self {
+    /// Judges what a client did.
+    pub fn of(subject: &Subject, record: &Record, asked: Asked, said: Option<Said>) -> Self {
         let executions = record.executions();
-        let mut of_calls: HashMap<String, usize> = HashMap::new();
-        for execution in &executions {
-            *of_calls.entry(execution.key.to_string()).or_default() += 1;
-        }
-        let repeated = of_calls.values().any(|ran| *ran > 1);
+        let calls = match asked {
+            Asked::Once => 1,
+            Asked::OncePerKey => {
+                executions.iter().map(|execution| execution.key.to_string()).collect::<HashSet<_>>().len()
+            }
+        };
         let executions = executions.len();
+        let repeated = executions > calls;
         let is_answer = matches!(said, Some(Said::Answered) | None);
         let possible = if is_answer { None } else { possible(subject, record) };
         let verdict = match said {
@@ -160,7 +171,7 @@ mod tests {
         let file = folder.path().join("ledger");
         std::fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
         let subject = Subject { transport: Transport::Http, fault, hints: hints.parse().unwrap() };
-        Judgement::of(&subject, &Ledger::new(file).read().unwrap(), Some(Said::Error))
+        Judgement::of(&subject, &Ledger::new(file).read().unwrap(), Asked::Once, Some(Said::Error))
     }
 
     #[test]

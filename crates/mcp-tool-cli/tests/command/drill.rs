@@ -147,6 +147,16 @@ fn a_client_that_calls_again_after_any_error_is_found_and_not_where_that_is_decl
 }
 
 #[test]
+fn a_second_call_is_a_duplicate_though_its_arguments_are_others() {
+    let bench = Bench::new();
+    let other = format!("|| '{EXE}' call {{tool}} --arg key=other --arg value=x -- {{server}}");
+    let told = drill(&bench, &client("", &other), "--fault die-after-commit --hints none --output json");
+    assert_eq!(told.code, Some(1), "{told:?}");
+    let row = ("stdio die-after-commit".to_owned(), "none".to_owned(), 2, "duplicate".to_owned());
+    assert_eq!(rows(&told), [row]);
+}
+
+#[test]
 fn what_a_client_says_is_held_against_what_ran() {
     let always = |code: u32| format!("|| exit {code}");
     #[rustfmt::skip]

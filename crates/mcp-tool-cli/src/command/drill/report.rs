@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mcp_tool_cli::{
-    drill::{Judgement, LedgerError, Said, Subject, Verdict},
+    drill::{Asked, Judgement, LedgerError, Said, Subject, Verdict},
     fault_server::Ledger,
 };
 
@@ -56,7 +56,7 @@ fn judged(options: &Options) -> Result<Exit, Problem> {
     let record = Ledger::new(&options.ledger).read().map_err(|error| about(error.into()))?;
     let subject = Subject::of(&record).map_err(about)?;
     let said = options.said.map(|code| Said::of_exit_code(Some(code)));
-    let judgement = Judgement::of(&subject, &record, said);
+    let judgement = Judgement::of(&subject, &record, Asked::OncePerKey, said);
     let row = Played { subject, record, said, exit_code: options.said, judgement, last_line: None };
     let calls = if options.calls { Calls::Shown } else { Calls::Hidden };
     output::write(&match options.output {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use mcp_tool_cli::{
-    drill::{Judgement, Said, Subject, Transport},
+    drill::{Asked, Judgement, Said, Subject, Transport},
     fault_server::{Ledger, Record},
 };
 
@@ -67,7 +67,7 @@ impl Drill {
             }
         };
         let record = ledger.read()?;
-        let judgement = Judgement::of(&subject, &record, Some(ended.said));
+        let judgement = Judgement::of(&subject, &record, Asked::Once, Some(ended.said));
         Ok(Played {
             subject,
             record,
