@@ -208,6 +208,16 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_the_options_in_the_long_help_is_not_wrapped_either() {
+        for (path, command) in shown(&Arguments::command(), "mcp-tool") {
+            let Some(text) = command.get_after_long_help() else { continue };
+            for line in text.to_string().lines() {
+                assert!(line.chars().count() <= 80, "{path}: {line}");
+            }
+        }
+    }
+
+    #[test]
     fn the_definition_of_the_command_line_is_sound() {
         Arguments::command().debug_assert();
     }

@@ -15,7 +15,7 @@ mod timeline;
 
 pub use fault::{DrillFault, NoSuchFault, Transport};
 pub use hints::{DrillHints, HintsError};
-pub use judgement::{Judgement, Recovery, Verdict};
+pub use judgement::{Asked, Judgement, Recovery, Verdict};
 pub use said::Said;
 pub use subject::{LedgerError, Subject};
 pub use timeline::timeline;

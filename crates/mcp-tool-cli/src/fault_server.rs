@@ -29,6 +29,7 @@ pub use fault::{Ask, Fault, Kept, Stray, When};
 pub use http::{Certificate, Http, HttpFault, Moment, Reply, Response, Resumed, Sessions, Standalone, Tls};
 pub use ledger::{Ledger, Record};
 pub use paging::{Cursors, PageFault};
+pub use process::DEATH;
 pub use scenario::{Ending, Era, Holds, Scenario, Startup};
 pub use start::main_with_args;
 pub use tools::{ToolSpec, Tools};

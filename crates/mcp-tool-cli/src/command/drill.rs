@@ -23,7 +23,7 @@ pub(crate) struct Options {
 
 const EXAMPLES: &str = "\
 Examples:
-  mcp-tool drill run --client 'python client.py {config}'
+  mcp-tool drill run --client 'python client.py {config} {tool} {arguments}'
   mcp-tool drill serve --fault die-after-commit --ledger drill.jsonl
   mcp-tool drill report drill.jsonl";
 

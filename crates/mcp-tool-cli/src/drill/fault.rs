@@ -117,6 +117,25 @@ impl DrillFault {
         }
     }
 
+    /// What the client has to do for it to strike; nothing for the control.
+    pub fn waits_for(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::DiedIdle => Some("the tools to be listed"),
+            Self::DieBeforeCommit
+            | Self::DieAfterCommit
+            | Self::StdoutClosed
+            | Self::PartialResponse
+            | Self::Hang
+            | Self::Reset
+            | Self::SseClosed
+            | Self::SseClosedResumable
+            | Self::BadGateway
+            | Self::SessionLost
+            | Self::SessionLostAfterCommit => Some("a call"),
+        }
+    }
+
     /// Whether it can happen over this transport.
     pub fn is_possible_over(self, transport: Transport) -> bool {
         match self {

@@ -28,7 +28,7 @@ impl DrillHints {
     /// The names that stand for hints.
     pub const NAMES: [&str; 5] = ["none", "read-only", "idempotent", "destructive", "contradictory"];
 
-    /// The name, or the JSON that was given.
+    /// The name, or the JSON that was given, in one line.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -64,7 +64,8 @@ impl FromStr for DrillHints {
     type Err = HintsError;
 
     fn from_str(text: &str) -> Result<Self, HintsError> {
-        let annotations = match text.trim() {
+        let name = text.trim();
+        let annotations = match name {
             "none" => None,
             "read-only" => Some(json!({"readOnlyHint": true})),
             "idempotent" => Some(json!({"idempotentHint": true})),
@@ -76,7 +77,10 @@ impl FromStr for DrillHints {
                 serde_json::from_str(other).ok().filter(|json: &Value| json.is_object()).ok_or(HintsError)?,
             ),
         };
-        Self::new(text.trim(), annotations)
+        match &annotations {
+            Some(json) if !Self::NAMES.contains(&name) => Self::new(&json.to_string(), annotations.clone()),
+            _ => Self::new(name, annotations),
+        }
     }
 }
 
@@ -99,6 +103,13 @@ mod tests {
         for (text, allowed) in rows {
             assert_eq!(text.parse::<DrillHints>().unwrap().allow_repeating(), allowed, "{text}");
         }
+    }
+
+    #[test]
+    fn json_is_the_same_hints_however_it_is_laid_out() {
+        let spread: DrillHints = "{\n  \"readOnlyHint\" : true\n}".parse().unwrap();
+        assert_eq!(spread.name(), r#"{"readOnlyHint":true}"#);
+        assert_eq!(r#"{"readOnlyHint":true}"#.parse(), Ok(spread));
     }
 
     #[test]

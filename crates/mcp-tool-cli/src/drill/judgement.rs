@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use super::{Said, Subject};
 use crate::fault_server::Record;
@@ -31,6 +31,15 @@ pub enum Recovery {
     Repetition,
 }
 
+/// How many calls the client was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// One, so that whatever ran is of it.
+    Once,
+    /// As many as there are different values of the argument `key`.
+    OncePerKey,
+}
+
 /// What a ledger and a client's word come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
@@ -40,20 +49,24 @@ pub struct Judgement {
     pub verdict: Option<Verdict>,
     /// Whether a call ran more than once, and may.
     pub replayed: bool,
-    /// How there could have been an answer; none where there was one or none was possible.
+    /// Whether the fault struck. Where it did not, the client was put to no test.
+    pub struck: bool,
+    /// How there could have been an answer; none where there was one, none was possible, or nothing went wrong.
     pub possible: Option<Recovery>,
 }
 
 impl Judgement {
-    /// Judges one call.
-    pub fn of(subject: &Subject, record: &Record, said: Option<Said>) -> Self {
+    /// Judges what a client did.
+    pub fn of(subject: &Subject, record: &Record, asked: Asked, said: Option<Said>) -> Self {
         let executions = record.executions();
-        let mut of_calls: HashMap<String, usize> = HashMap::new();
-        for execution in &executions {
-            *of_calls.entry(execution.key.to_string()).or_default() += 1;
-        }
-        let repeated = of_calls.values().any(|ran| *ran > 1);
+        let calls = match asked {
+            Asked::Once => 1,
+            Asked::OncePerKey => {
+                executions.iter().map(|execution| execution.key.to_string()).collect::<HashSet<_>>().len()
+            }
+        };
         let executions = executions.len();
+        let repeated = executions > calls;
         let is_answer = matches!(said, Some(Said::Answered) | None);
         let possible = if is_answer { None } else { possible(subject, record) };
         let verdict = match said {
@@ -70,12 +83,13 @@ impl Judgement {
                 None => Some(Verdict::Correct),
             },
         };
-        Self { executions, verdict, replayed: repeated && subject.hints.allow_repeating(), possible }
+        let replayed = repeated && subject.hints.allow_repeating();
+        Self { executions, verdict, replayed, struck: !record.faults().is_empty(), possible }
     }
 }
 
 fn possible(subject: &Subject, record: &Record) -> Option<Recovery> {
-    if !subject.fault.is_a_lost_connection() {
+    if record.faults().is_empty() || !subject.fault.is_a_lost_connection() {
         return None;
     }
     if record.received().is_empty() {
@@ -157,14 +171,16 @@ mod tests {
         let file = folder.path().join("ledger");
         std::fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
         let subject = Subject { transport: Transport::Http, fault, hints: hints.parse().unwrap() };
-        Judgement::of(&subject, &Ledger::new(file).read().unwrap(), Some(Said::Error))
+        Judgement::of(&subject, &Ledger::new(file).read().unwrap(), Asked::Once, Some(Said::Error))
     }
 
     #[test]
     fn an_answer_was_possible_where_the_library_would_have_come_to_one() {
         use Recovery::{Delivery, Repetition, Resumption};
+        let struck = json!({"event": "fault", "start": 1, "fault": "of whatever kind"});
         let read =
             json!({"event": "received", "start": 1, "call": 1, "id": 1, "tool": "write", "arguments": ""});
+        let read = [read, struck.clone()];
         #[rustfmt::skip]
         let rows = [
             // fault                              never read       read, without hints  read, idempotent
@@ -185,10 +201,13 @@ mod tests {
         assert!(rows.iter().map(|row| row.0).eq(DrillFault::ALL));
         for (fault, unread, bare, safe) in rows {
             for (hints, lines, expected) in [
-                ("none", &[][..], unread),
-                ("none", std::slice::from_ref(&read), bare),
-                ("contradictory", std::slice::from_ref(&read), bare),
-                ("idempotent", std::slice::from_ref(&read), safe),
+                ("none", std::slice::from_ref(&struck), unread),
+                ("none", &read[..], bare),
+                ("contradictory", &read[..], bare),
+                ("idempotent", &read[..], safe),
+                // A client that failed by itself.
+                ("idempotent", &read[..1], None),
+                ("idempotent", &[], None),
             ] {
                 let judged = possible(fault, hints, lines);
                 let verdict = if expected.is_some() { Verdict::LostRecovery } else { Verdict::Correct };

@@ -1,4 +1,7 @@
-use std::{fs::OpenOptions, io, io::Write};
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+};
 
 use super::{DrillFault, DrillHints, Transport};
 use crate::fault_server::{Event, Ledger, Record};
@@ -63,7 +66,10 @@ impl Subject {
                 fault: there.fault,
                 hints: there.hints.name().to_owned(),
             }),
-            Err(LedgerError::Foreign) if record.events().is_empty() => Ok(self.write(ledger)?),
+            // A line that was cut would take in the next one.
+            Err(LedgerError::Foreign) if fs::metadata(ledger.path()).map_or(0, |file| file.len()) == 0 => {
+                Ok(self.write(ledger)?)
+            }
             Err(error) => Err(error),
         }
     }

@@ -20,7 +20,7 @@ use std::{
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
 
 /// The exit code of a death that the scenario asked for.
-const DEATH: i32 = 70;
+pub const DEATH: i32 = 70;
 
 /// Dies as the scenario wants it: at once, with whatever is in flight.
 pub(super) fn die(journal: &Journal) -> ! {

@@ -147,6 +147,16 @@ fn a_client_that_calls_again_after_any_error_is_found_and_not_where_that_is_decl
 }
 
 #[test]
+fn a_second_call_is_a_duplicate_though_its_arguments_are_others() {
+    let bench = Bench::new();
+    let other = format!("|| '{EXE}' call {{tool}} --arg key=other --arg value=x -- {{server}}");
+    let told = drill(&bench, &client("", &other), "--fault die-after-commit --hints none --output json");
+    assert_eq!(told.code, Some(1), "{told:?}");
+    let row = ("stdio die-after-commit".to_owned(), "none".to_owned(), 2, "duplicate".to_owned());
+    assert_eq!(rows(&told), [row]);
+}
+
+#[test]
 fn what_a_client_says_is_held_against_what_ran() {
     let always = |code: u32| format!("|| exit {code}");
     #[rustfmt::skip]
@@ -179,6 +189,44 @@ fn what_a_client_says_is_held_against_what_ran() {
         );
         assert_eq!(report["summary"][verdict], 1);
     }
+}
+
+#[test]
+fn a_row_in_which_the_fault_did_not_strike_says_so_and_nothing_was_to_be_recovered() {
+    let bench = Bench::new();
+    let gate = display(&bench.path("gate"));
+    // The control passes; later it fails by itself.
+    let fails = format!("[ -e '{gate}' ] && exit 7; touch '{gate}'; {}", client("", ""));
+    let line = "--hints idempotent --fault die-after-commit --fault died-idle";
+    let told = drill(&bench, &fails, line);
+    assert_eq!((told.code, &*told.stderr), (Some(0), ""), "{told:?}");
+    let lines: Vec<_> = told.stdout.lines().skip(2).collect();
+    assert_eq!(
+        lines,
+        [
+            "  die-after-commit  idempotent  0    an error         correct",
+            "      told an error",
+            "      the fault did not strike: it waits for a call",
+            "  died-idle         idempotent  0    an error         correct",
+            "      told an error",
+            "      the fault did not strike: it waits for the tools to be listed",
+            "",
+            "2 rows: 2 correct",
+        ]
+    );
+    let told = drill(&bench, &client("", ""), &format!("{line} --fault none --output json"));
+    let struck: Vec<_> =
+        told.json()["rows"].as_array().unwrap().iter().map(|row| row["struck"].clone()).collect();
+    assert_eq!(struck, [false, true, true], "{told:?}");
+}
+
+#[test]
+fn hints_are_played_once_however_often_they_are_asked_for() {
+    let line =
+        "--fault die-after-commit --fault die-after-commit --hints none --hints read-only --hints none";
+    let told = drill(&Bench::new(), &client("", ""), &format!("{line} --output json"));
+    let hints: Vec<_> = rows(&told).into_iter().map(|row| row.1).collect();
+    assert_eq!(hints, ["none", "read-only"], "{told:?}");
 }
 
 /// A client that lists, calls, and looks for the answer, and then goes on with `after`.
@@ -246,6 +294,22 @@ fn what_a_client_leaves_behind_is_ended_too() {
 }
 
 #[test]
+fn what_a_client_writes_to_standard_error_fills_no_disk() {
+    let bench = Bench::new();
+    let size = bench.path("size");
+    let flood = format!(
+        "; head -c 8000000 /dev/zero | tr '\\0' x >&2; printf '\nlast\n' >&2; \
+         du -sk \"$(dirname {{config}})\" > '{}'; exit 7",
+        display(&size)
+    );
+    let told = drill(&bench, &client("", &flood), "--transport stdio --fault none");
+    assert!(told.stderr.ends_with("and it exited with 7; it said: last\n"), "{told:?}");
+    let size = fs::read_to_string(size).unwrap();
+    let kilobytes: u64 = size.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(kilobytes < 1000, "{size}");
+}
+
+#[test]
 fn a_client_that_fails_when_nothing_goes_wrong_is_a_problem() {
     let must =
         "the client must call the tool once and exit with 0 when nothing goes wrong; over stdio the tool ran";
@@ -253,13 +317,15 @@ fn a_client_that_fails_when_nothing_goes_wrong_is_a_problem() {
         (": {server}; echo one >&2; echo ' two ' >&2; echo >&2; exit 7", format!("{must} 0 times, and it exited with 7; it said: two")),
         (": {server}; kill -9 $$", format!("{must} 0 times, and a signal ended it")),
         (": {server}; sleep 600", format!("{must} 0 times, and it did not end within 5s")),
-        ("exit 0 # {sever}", "--client has no {server}, {url} or {config} (did you mean {server}?), and made no call: it exited with 0".to_owned()),
+        ("exit 0 # {sever}", "--client has no {server}, {url} or {config} (did you mean `server`?), and made no call: it exited with 0".to_owned()),
     ];
     for (client, line) in rows {
         drill(&Bench::new(), client, "--timeout 5s").assert_problem(&line);
     }
     let twice = client("", &format!("&& {}", client("", "")));
     drill(&Bench::new(), &twice, "").assert_problem(&format!("{must} 2 times, and it exited with 0"));
+    let once = client("", "; exit 1");
+    drill(&Bench::new(), &once, "").assert_problem(&format!("{must} once, and it exited with 1"));
     let told = drill(&Bench::new(), "no-such-client {server}", "");
     assert_eq!((told.code, &*told.stdout), (Some(2), ""), "{told:?}");
     assert!(told.stderr.contains("it exited with 127; it said: sh: "), "{told:?}");

@@ -128,7 +128,7 @@ fn the_json_of_a_report_is_a_row() {
     let expected = json!({
         "transport": "stdio", "fault": "die-after-commit",
         "hints": {"name": "none", "annotations": null, "repeatable": false, "reason": "unannotated"},
-        "executions": 1, "said": "unknown", "exit_code": 4, "verdict": "correct", "replayed": false, "possible": null,
+        "struck": true, "executions": 1, "said": "unknown", "exit_code": 4, "verdict": "correct", "replayed": false, "possible": null,
         "timeline": ["sent", "it ran", "LOST", "told \"unknown\""],
         "calls": [{"start": 1, "id": 3, "ran": true}],
     });
@@ -157,6 +157,9 @@ fn a_ledger_that_is_none_of_a_drill_or_of_another_is_a_problem() {
         let told = bench.run(["drill".into(), "report".into(), file.clone().into_os_string()]);
         told.assert_problem(&format!("{}: {problem}", file.display()));
     }
+    let cut = display(&bench.file("cut", "{\"event\":\"drill\""));
+    let told = bench.run(["drill", "serve", "--ledger", &cut]);
+    told.assert_problem(&format!("--ledger {cut}: it is no ledger of a drill"));
     call(&bench, "", "--hints idempotent --era dual");
     let ledger = display(bench.ledger.path());
     let other = bench.run(["drill", "serve", "--ledger", &ledger, "--fault", "hang"]);
@@ -205,6 +208,7 @@ fn a_port_that_is_taken_is_a_problem() {
     let ledger = display(bench.ledger.path());
     let told = bench.run(["drill", "serve", "--http", &port, "--ledger", &ledger]);
     told.assert_problem(&format!("--http {port}: Address already in use (os error 98)"));
+    assert!(!bench.ledger.path().exists());
 }
 
 #[test]

@@ -208,3 +208,16 @@ fn a_drill_shows_on_a_terminal_how_far_it_is_and_nowhere_else() {
     );
     assert_eq!(bench.run(line).stderr, "");
 }
+
+#[test]
+fn a_drill_that_ends_with_a_problem_leaves_no_status_before_it() {
+    let bench = Bench::new();
+    let (screen, end) = terminal();
+    let mut command = bench.command(["drill", "run", "--client", ": {server}; exit 7"]);
+    let mut child = command.stdout(Stdio::null()).stderr(end).spawn().unwrap();
+    drop(command);
+    let shown = read(screen);
+    assert_eq!(ended(&mut child).unwrap().code(), Some(2));
+    let last = shown.rsplit('\r').find(|line| line.contains("exited with 7")).unwrap();
+    assert!(last.starts_with("\u{1b}[Kmcp-tool: the client must call"), "{shown:?}");
+}

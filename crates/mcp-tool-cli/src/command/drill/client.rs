@@ -1,9 +1,8 @@
 //! A client's command as a process, and all that it starts.
 
 use std::{
-    fs::{self, File},
     io,
-    path::Path,
+    pin::pin,
     process::{ExitStatus, Stdio},
     time::Duration,
 };
@@ -13,8 +12,9 @@ use mcp_tool_cli::{
     fault_server::{Event, Ledger, Record},
 };
 use tokio::{
-    process::{Child, Command},
-    time::Instant,
+    io::AsyncReadExt,
+    process::{Child, ChildStderr, Command},
+    time::{Instant, timeout},
 };
 
 use super::template::Ready;
@@ -23,6 +23,9 @@ use super::template::Ready;
 const AFTER_CLIENT: Duration = Duration::from_secs(2);
 /// How often it is looked at.
 const LOOK: Duration = Duration::from_millis(5);
+/// How long the end of its standard error is waited for once nothing is left of it: somebody who left its group may hold it
+/// open.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A client under way, with its process group.
 pub(super) struct Client {
@@ -34,17 +37,19 @@ pub(super) struct Client {
 pub(super) struct Ended {
     pub(super) said: Said,
     pub(super) exit_code: Option<i32>,
+    /// The last line of its standard error that is not empty.
+    pub(super) last_line: Option<String>,
 }
 
 impl Client {
-    /// Starts it by `sh`. What it writes to standard error goes to a file.
-    pub(super) fn start(ready: &Ready, errors: &Path) -> io::Result<Self> {
+    /// Starts it by `sh`.
+    pub(super) fn start(ready: &Ready) -> io::Result<Self> {
         let mut command = Command::new("sh");
         command.arg("-c").arg(&ready.line);
         // Not what another drill has set, of which this is a client.
         command.env_remove("MCP_DRILL_SERVER").env_remove("MCP_DRILL_URL");
         command.envs(ready.environment.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(errors)?).kill_on_drop(true);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn()?;
@@ -53,11 +58,24 @@ impl Client {
     }
 
     /// Waits until it has ended, or its time is over, and ends whatever it has left.
-    pub(super) async fn end(mut self, timeout: Duration, ledger: &Ledger) -> io::Result<Ended> {
-        let Ok(status) = tokio::time::timeout(timeout, self.child.wait()).await else {
+    pub(super) async fn end(mut self, time: Duration, ledger: &Ledger) -> io::Result<Ended> {
+        let mut errors = Tail { stream: self.child.stderr.take(), last: Vec::new() };
+        let (said, exit_code) = {
+            let mut ended = pin!(self.ended(time, ledger));
+            tokio::select! {
+                ended = &mut ended => ended?,
+                () = errors.read() => ended.await?,
+            }
+        };
+        let _ = timeout(LAST_WORDS, errors.read()).await;
+        Ok(Ended { said, exit_code, last_line: errors.last_line() })
+    }
+
+    async fn ended(&mut self, time: Duration, ledger: &Ledger) -> io::Result<(Said, Option<i32>)> {
+        let Ok(status) = timeout(time, self.child.wait()).await else {
             self.group.kill();
             self.child.wait().await?;
-            return Ok(Ended { said: Said::Hung, exit_code: None });
+            return Ok((Said::Hung, None));
         };
         let exit_code = ExitStatus::code(&status?);
         let until = Instant::now() + AFTER_CLIENT;
@@ -65,7 +83,7 @@ impl Client {
             tokio::time::sleep(LOOK).await;
         }
         self.group.kill();
-        Ok(Ended { said: Said::of_exit_code(exit_code), exit_code })
+        Ok((Said::of_exit_code(exit_code), exit_code))
     }
 }
 
@@ -75,11 +93,30 @@ fn has_ended(record: &Record) -> bool {
     exits >= record.starts().len()
 }
 
-/// The last line of a file that is not empty.
-pub(super) fn last_line(file: &Path) -> Option<String> {
-    let text = fs::read(file).ok()?;
-    let text = String::from_utf8_lossy(&text);
-    text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+/// The end of a stream. Whatever came before it is let go, so that a flood fills neither disk nor memory.
+struct Tail {
+    stream: Option<ChildStderr>,
+    last: Vec<u8>,
+}
+
+impl Tail {
+    /// How much of the end is of interest.
+    const KEPT: usize = 2048;
+
+    /// Reads to its end.
+    async fn read(&mut self) {
+        let Some(stream) = &mut self.stream else { return };
+        let mut part = [0; 8192];
+        while let Ok(read @ 1..) = stream.read(&mut part).await {
+            self.last.extend_from_slice(&part[..read]);
+            self.last.drain(..self.last.len().saturating_sub(Self::KEPT));
+        }
+    }
+
+    fn last_line(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.last);
+        text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+    }
 }
 
 /// A client's process group, which is killed when this goes.

@@ -2,14 +2,11 @@
 
 use std::{env, ffi::OsString, io, process::Stdio, time::Duration};
 
-use mcp_tool_cli::fault_server::{Ledger, Scenario};
+use mcp_tool_cli::fault_server::{DEATH, Ledger, Scenario};
 use tokio::process::{Child, ChildStdin, Command};
 
 /// How often the ledger is looked at.
 const LOOK: Duration = Duration::from_millis(2);
-
-/// The exit code of a death that the scenario asked for.
-const DEATH: i32 = 70;
 
 /// A fault server over HTTP, on one port over all its starts.
 pub(super) struct Front {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mcp_tool_cli::{
-    drill::{Judgement, LedgerError, Said, Subject, Verdict},
+    drill::{Asked, Judgement, LedgerError, Said, Subject, Verdict},
     fault_server::Ledger,
 };
 
@@ -37,10 +37,11 @@ pub(crate) struct Options {
 const EXAMPLE: &str = "Example: mcp-tool drill report drill.jsonl --said 4";
 
 const EXAMPLES: &str = "\
-The ledger knows its fault and its hints. Without --said only what ran is judged.
+The ledger knows its fault and its hints. Without --said only what ran is
+judged.
 
-Exit codes: 1 `duplicate` or `false_not_executed`, 0 neither, 2 usage, or no ledger
-of a drill.
+Exit codes: 1 `duplicate` or `false_not_executed`, 0 neither, 2 usage, or no
+ledger of a drill.
 
 Example: mcp-tool drill report drill.jsonl --said 4";
 
@@ -55,7 +56,7 @@ fn judged(options: &Options) -> Result<Exit, Problem> {
     let record = Ledger::new(&options.ledger).read().map_err(|error| about(error.into()))?;
     let subject = Subject::of(&record).map_err(about)?;
     let said = options.said.map(|code| Said::of_exit_code(Some(code)));
-    let judgement = Judgement::of(&subject, &record, said);
+    let judgement = Judgement::of(&subject, &record, Asked::OncePerKey, said);
     let row = Played { subject, record, said, exit_code: options.said, judgement, last_line: None };
     let calls = if options.calls { Calls::Shown } else { Calls::Hidden };
     output::write(&match options.output {

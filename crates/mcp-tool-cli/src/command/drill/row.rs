@@ -7,12 +7,12 @@ use std::{
 };
 
 use mcp_tool_cli::{
-    drill::{Judgement, Said, Subject, Transport},
+    drill::{Asked, Judgement, Said, Subject, Transport},
     fault_server::{Ledger, Record},
 };
 
 use super::{
-    client::{self, Client},
+    client::Client,
     front::Front,
     options::Era,
     template::{Reach, Ready, Template},
@@ -46,19 +46,18 @@ impl Drill {
         fs::create_dir(&folder)?;
         let ledger = Ledger::new(folder.join("ledger.jsonl"));
         subject.enter(&ledger).map_err(io::Error::other)?;
-        let errors = folder.join("stderr");
         let ended = match subject.transport {
             Transport::Stdio => {
                 let words = self.server(&subject, ledger.path())?;
                 let ready = self.ready(&Reach::Stdio(&words), &folder)?;
-                Client::start(&ready, &errors)?.end(self.timeout, &ledger).await?
+                Client::start(&ready)?.end(self.timeout, &ledger).await?
             }
             Transport::Http => {
                 let scenario =
                     subject.fault.scenario(subject.transport, &subject.hints, self.era.of_server());
                 let mut front = Front::start(&scenario, &ledger, 0).await?;
                 let ready = self.ready(&Reach::Http(&front.url()), &folder)?;
-                let client = Client::start(&ready, &errors)?;
+                let client = Client::start(&ready)?;
                 let ended = tokio::select! {
                     ended = client.end(self.timeout, &ledger) => ended?,
                     error = front.keep() => return Err(error),
@@ -68,15 +67,14 @@ impl Drill {
             }
         };
         let record = ledger.read()?;
-        let judgement = Judgement::of(&subject, &record, Some(ended.said));
-        let last_line = client::last_line(&errors);
+        let judgement = Judgement::of(&subject, &record, Asked::Once, Some(ended.said));
         Ok(Played {
             subject,
             record,
             said: Some(ended.said),
             exit_code: ended.exit_code,
             judgement,
-            last_line,
+            last_line: ended.last_line,
         })
     }
 

@@ -71,7 +71,8 @@ enum Over {
 }
 
 const EXAMPLE: &str = "\
-Example: mcp-tool drill run --client 'python client.py {config}'";
+Example:
+  mcp-tool drill run --client 'python client.py {config} {tool} {arguments}'";
 
 const EXAMPLES: &str = "\
 In COMMAND, and in its environment:
@@ -84,13 +85,12 @@ In COMMAND, and in its environment:
 Exit codes of the client: 0 answered, 1 answered with an error, 3 not executed,
 4 unknown, any other: an error. One that knows no more uses 0 and any other.
 
-Exit codes: 1 a row is `duplicate` or `false_not_executed`, 0 none is, 2 usage, or
-the client fails when nothing goes wrong, 130 cancelled.
+Exit codes: 1 a row is `duplicate` or `false_not_executed`, 0 none is, 2 usage,
+or the client fails when nothing goes wrong, 130 cancelled.
 
 Examples:
-  mcp-tool drill run --client 'python client.py {config}'
-  mcp-tool drill run --client './client {url}' --fault 502 --hints none
-  mcp-tool drill run --client 'mcp-tool call {tool} --args {arguments} -- {server}'";
+  mcp-tool drill run --client 'python client.py {config} {tool} {arguments}'
+  mcp-tool drill run --client './client {url}' --fault 502 --hints none";
 
 pub(crate) fn run(options: Options) -> Exit {
     let screen = Arc::new(Screen::stderr());
@@ -117,7 +117,7 @@ impl Plan {
                 .map(options::hints)
                 .collect::<Result<_, _>>()
                 .map_err(Problem::new)?,
-            given => given.to_vec(),
+            given => distinct(given),
         };
         let of_none = hints[..1].to_vec();
         let chosen = |fault: &DrillFault| options.faults.is_empty() || options.faults.contains(fault);
@@ -136,6 +136,17 @@ impl Plan {
             None => Ok(Self { controls, rows }),
         }
     }
+}
+
+/// Each of them once, in their order.
+fn distinct(given: &[DrillHints]) -> Vec<DrillHints> {
+    let mut distinct: Vec<DrillHints> = Vec::new();
+    for hints in given {
+        if !distinct.contains(hints) {
+            distinct.push(hints.clone());
+        }
+    }
+    distinct
 }
 
 fn transports(options: &Options) -> Result<Vec<Transport>, Problem> {
@@ -171,12 +182,12 @@ async fn drive(
     let played = tokio::select! {
         biased;
         () = interruption.token.cancelled() => None,
-        played = play(&drill, plan, options.jobs as usize, &mut playing, &screen) => Some(played?),
+        played = play(&drill, plan, options.jobs as usize, &mut playing, &screen) => Some(played),
     };
     // With each row its client and its servers go.
     playing.shutdown().await;
     screen.clear();
-    let Some(played) = played else { return Ok(Exit::Cancelled) };
+    let Some(played) = played.transpose()? else { return Ok(Exit::Cancelled) };
     let calls = if options.calls { Calls::Shown } else { Calls::Hidden };
     output::write(&match options.output {
         Format::Text => view::text(&played, calls),
@@ -239,10 +250,11 @@ async fn play(
 
 /// A client that fails when nothing goes wrong tells nothing when something does.
 fn judge_control(control: &Played, drill: &Drill) -> Result<(), Problem> {
-    let ran = control.judgement.executions;
-    if control.said == Some(Said::Answered) && ran == 1 {
-        return Ok(());
-    }
+    let ran = match (control.said, control.judgement.executions) {
+        (Some(Said::Answered), 1) => return Ok(()),
+        (_, 1) => "once".to_owned(),
+        (_, times) => format!("{times} times"),
+    };
     let ended = match (control.said, control.exit_code) {
         (Some(Said::Hung), _) => format!("it did not end within {:?}", drill.timeout),
         (_, Some(code)) => format!("it exited with {code}"),
@@ -257,8 +269,8 @@ fn judge_control(control: &Played, drill: &Drill) -> Result<(), Problem> {
         )));
     }
     Err(Problem::new(format!(
-        "the client must call the tool once and exit with 0 when nothing goes wrong; over {over} the tool ran {ran} \
-         times, and {ended}{}",
+        "the client must call the tool once and exit with 0 when nothing goes wrong; over {over} the tool ran {ran}, \
+         and {ended}{}",
         said(control)
     )))
 }

@@ -59,8 +59,8 @@ Examples:
 fn examples() -> String {
     format!(
         "\
-The one tool is `write`, with `key` and `value`. It does nothing but to be entered
-in the ledger. The fault strikes the first call; later ones are served.
+The one tool is `write`, with `key` and `value`. It does nothing but to be
+entered in the ledger. The fault strikes the first call; later ones are served.
 
 Faults, the transports over which they can happen, and what the server does:
 {}
@@ -85,6 +85,9 @@ fn served(options: Options) -> Result<Exit, Problem> {
     if !fault.is_possible_over(transport) {
         return Err(options::impossible(fault, transport));
     }
+    if let Some(port) = http {
+        free(port)?;
+    }
     let path = ledger.unwrap_or_default();
     // A client may start the server again from elsewhere.
     let ledger = Ledger::new(std::path::absolute(&path)?);
@@ -95,7 +98,6 @@ fn served(options: Options) -> Result<Exit, Problem> {
         None => over_stdio(&scenario, &ledger),
         Some(port) => {
             let screen = Arc::new(Screen::stderr());
-            free(port)?;
             until_interrupted(&screen, |interruption| over_http(scenario, ledger, port, interruption))
         }
     }

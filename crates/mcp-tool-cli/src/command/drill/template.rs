@@ -52,11 +52,8 @@ impl Template {
     pub(super) fn suggestion(&self) -> String {
         let in_braces = self.0.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
         let unknown = in_braces.filter(|word| !PLACEHOLDERS.contains(word));
-        unknown
-            .map(|word| nearest::suggestion(word, PLACEHOLDERS))
-            .find(|meant| !meant.is_empty())
-            .map(|meant| meant.replace(['`'], "").replacen("mean ", "mean {", 1).replacen("?)", "}?)", 1))
-            .unwrap_or_default()
+        let mut meant = unknown.map(|word| nearest::suggestion(word, PLACEHOLDERS));
+        meant.find(|meant| !meant.is_empty()).unwrap_or_default()
     }
 
     /// The command for one row. `config` is where its `mcpServers` file is.
@@ -174,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_mistyped_placeholder_is_recognised() {
-        assert_eq!(Template::new("x {sever}").suggestion(), " (did you mean {server}?)");
+        assert_eq!(Template::new("x {sever}").suggestion(), " (did you mean `server`?)");
         assert_eq!(Template::new("x {a,b} ${HOME}").suggestion(), "");
     }
 }

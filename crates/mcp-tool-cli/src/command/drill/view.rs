@@ -47,7 +47,7 @@ pub(super) fn text(rows: &[Played], calls: Calls) -> String {
         for (line, row) in lines.zip(rows) {
             let _ = writeln!(text, "{line}");
             wrapped(&mut text, &timeline(&row.record, row.said), " > ", width);
-            if let Some(why) = why(row) {
+            for why in why(row).into_iter().chain(missed(row)) {
                 wrapped(&mut text, &why.split(' ').collect::<Vec<_>>(), " ", width);
             }
             if calls == Calls::Shown {
@@ -104,6 +104,12 @@ fn why(row: &Played) -> Option<String> {
         Verdict::LostRecovery => row.judgement.possible.map(|possible| possible.text().to_owned()),
         Verdict::Hung | Verdict::Correct => None,
     }
+}
+
+/// That the client was put to no test.
+fn missed(row: &Played) -> Option<String> {
+    let waits_for = row.subject.fault.waits_for().filter(|_| !row.judgement.struck)?;
+    Some(format!("the fault did not strike: it waits for {waits_for}"))
 }
 
 /// Why the hints do not allow to run the tool again, as the policy has it.
@@ -186,6 +192,7 @@ pub(super) fn row_json(row: &Played) -> Value {
             "repeatable": subject.hints.allow_repeating(),
             "reason": reason(row),
         },
+        "struck": judgement.struck,
         "executions": judgement.executions,
         "said": row.said.map(|said| said.code()),
         "exit_code": row.exit_code,
