@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_tool::{
     ConservativePolicy, Outcome, ToolCall, Trust,
+    mcp_discovery::{DiscoveryErrorKind, MockDiscovery},
     mcp_transport::{Step, TransportError},
     replay_policy::{Decision, policy_fn},
     rmcp::model::{NumberOrString, ProgressNotificationParam, ProgressToken, ToolAnnotations},
@@ -196,6 +197,36 @@ async fn a_name_that_stood_for_two_definitions_is_never_called_again() {
     let error = tool.call(tool.to_call()).await.unwrap_err();
     assert_eq!((error.outcome(), error.reason().code()), (Outcome::NotExecuted, "ambiguous_tool"));
     assert_eq!(server.calls(), [1, 0]);
+
+    let server = Lives::of([twice().lose(), life(idempotent())]);
+    let client = server.client().trust(Trust::BOTH).build();
+    let tool = client.tool("put").await.unwrap().unwrap();
+    let error = tool.call(tool.to_call()).await.unwrap_err();
+    assert_eq!((error.outcome(), error.reason().code()), (Outcome::Unknown, "ambiguous_tool"));
+    assert_eq!((server.calls(), server.connects()), (vec![1, 0], 1), "not even a reconnect");
+}
+
+#[tokio::test]
+async fn a_call_of_the_very_definition_that_was_seen_is_replayed() {
+    let server = Lives::of([life(idempotent()).lose(), life(idempotent())]);
+    let client = server.client().trust(Trust::BOTH).build();
+    let tool = client.tool("put").await.unwrap().unwrap();
+    let answer = tool.call(tool.to_call()).await.unwrap();
+    assert_eq!((answer.attempts, answer.replays, server.calls()), (2, 1, vec![1, 1]));
+}
+
+#[tokio::test]
+async fn a_server_that_became_another_one_meanwhile_is_told_by_a_reason_of_its_own() {
+    for (kind, reason) in [
+        (DiscoveryErrorKind::IdentityChanged, "server_changed"),
+        (DiscoveryErrorKind::Connect, "unavailable"),
+    ] {
+        let mut discovery = MockDiscovery::new();
+        discovery.expect_catalog().return_once(move || Err(kind.into()));
+        let client = mcp_tool::Client::with_discovery("files", discovery).trust(Trust::BOTH).build();
+        let error = client.call(ToolCall::new("put")).await.unwrap_err();
+        assert_eq!((error.outcome(), error.reason().code()), (Outcome::NotExecuted, reason));
+    }
 }
 
 #[tokio::test]

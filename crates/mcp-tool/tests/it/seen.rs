@@ -50,14 +50,33 @@ async fn an_observer_sees_every_step_of_an_invocation() {
 }
 
 #[tokio::test]
-async fn a_dropped_call_is_recorded_as_unknown_when_it_was_under_way() {
+async fn a_dropped_call_is_recorded_with_what_was_on_the_wire_by_then() {
     let gate = Gate::new();
-    let server = Lives::of([life(None).hang(&gate)]);
+    let lost = || life(idempotent()).lose();
+    for (lives, generation, ended) in [
+        (vec![life(None).hang(&gate)], 1, "Some(Unknown) Some(\"dropped\") 1 0"),
+        (vec![lost(), life(idempotent()).hang(&gate)], 2, "Some(Unknown) Some(\"dropped\") 2 1"),
+    ] {
+        let server = Lives::of(lives);
+        let diary = Diary::default();
+        let client = server.client().trust(Trust::BOTH).observer(diary.clone()).build();
+        tokio::select! {
+            _ = client.call(ToolCall::new("put")) => unreachable!("the gate is closed"),
+            () = server.life(generation - 1).wait_for_calls(1) => {}
+        }
+        let diary = diary.0.lock().unwrap();
+        assert!(diary[diary.len() - 2].ends_with(&format!(" on {generation}")), "{diary:?}");
+        assert_eq!(diary[diary.len() - 1], ended);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_before_it_is_sent_is_recorded_as_not_executed() {
+    let server = Lives::of([life(None)]);
     let diary = Diary::default();
     let client = server.client().observer(diary.clone()).build();
-    tokio::select! {
-        _ = client.call(ToolCall::new("put")) => unreachable!("the gate is closed"),
-        () = server.life(0).wait_for_calls(1) => {}
-    }
-    assert_eq!(diary.0.lock().unwrap()[1..], ["First on 1", "Some(Unknown) Some(\"dropped\") 1 0"]);
+    let mut calling = Box::pin(client.call(ToolCall::new("put")));
+    assert!(futures_util::future::FutureExt::now_or_never(&mut calling).is_none());
+    drop(calling);
+    assert_eq!(*diary.0.lock().unwrap(), ["Some(NotExecuted) Some(\"dropped\") 0 0"]);
 }
