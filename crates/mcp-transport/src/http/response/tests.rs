@@ -2,9 +2,14 @@ use std::net::Ipv4Addr;
 
 use futures_util::stream;
 use reqwest::Body;
+use rmcp::transport::{
+    DynamicTransportError,
+    streamable_http_client::{AuthRequiredError, HttpStatusError},
+};
 use tokio::net::TcpListener;
 
 use super::*;
+use crate::Delivery;
 
 /// What passes of this text, which comes in one chunk.
 async fn passes(text: &'static str, limit: usize) -> bool {
@@ -93,4 +98,41 @@ async fn a_post_that_failed_says_where() {
     }
     drop(listener);
     assert_eq!(failure(&url, 60_000).await, "connect_failed");
+}
+
+fn of_http(error: StreamableHttpError<reqwest::Error>) -> ClientInitializeError {
+    let error = DynamicTransportError::from_parts("http", std::any::TypeId::of::<()>(), Box::new(error));
+    ClientInitializeError::TransportError { error, context: "a test".into() }
+}
+
+fn of_status(status: u16, retry_after: Option<&str>) -> ClientInitializeError {
+    of_http(HttpStatusError::new(status, retry_after.map(str::to_owned)).into())
+}
+
+#[test]
+fn a_handshake_that_http_ended_says_why_and_for_how_long_and_that_no_call_was_sent() {
+    let unauthorised = of_http(StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new())));
+    let html = of_http(StreamableHttpError::UnexpectedContentType(Some("text/html".to_owned())));
+    let odd = of_http(StreamableHttpError::UnexpectedServerResponse("odd".into()));
+    let later = Some(Duration::from_secs(2));
+    for (error, code, retry_after) in [
+        (of_status(400, None), "http_status", None),
+        (of_status(500, Some("2")), "http_status", later),
+        (of_status(429, Some("2")), "connect_failed", later),
+        (of_status(503, Some("2")), "connect_failed", later),
+        (of_status(502, Some("nonsense")), "connect_failed", None),
+        (unauthorised, "authorisation_required", None),
+        (html, "handshake_failed", None),
+        (odd, "handshake_failed", None),
+        (of_http(StreamableHttpError::UnexpectedEndOfStream), "connect_failed", None),
+        (ClientInitializeError::ConnectionClosed(String::new()), "connect_failed", None),
+    ] {
+        let told = refused_handshake(error);
+        let shown = (told.kind().code(), told.retry_after(), told.delivery());
+        assert_eq!(shown, (code, retry_after, Delivery::Unsent));
+    }
+    let fallback = Box::new(of_status(503, Some("2")));
+    let discover = Box::new(ClientInitializeError::ConnectionClosed(String::new()));
+    let told = refused_handshake(ClientInitializeError::LegacyFallbackFailed { discover, fallback });
+    assert_eq!((told.kind().code(), told.retry_after()), ("connect_failed", later));
 }
