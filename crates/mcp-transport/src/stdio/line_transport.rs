@@ -184,6 +184,7 @@ mod tests {
     use rmcp::transport::Transport;
     use tokio::io::duplex;
 
+    use super::*;
     use crate::stdio::{connection::open, sink::Sink};
 
     #[tokio::test]
@@ -200,6 +201,25 @@ mod tests {
             drop(lines);
             assert!(wire.is_ended());
             drop(server);
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test(start_paused = true)]
+    async fn at_the_end_of_the_output_calls_in_flight_wait_for_the_last_reader_and_no_longer() {
+        for (in_flight, waited) in [(true, LAST_READER), (false, Duration::ZERO)] {
+            let (reader, writer) = std::io::pipe().unwrap();
+            let writer = std::process::ChildStdin::from(std::os::fd::OwnedFd::from(writer));
+            let writer = Sink::Pipe(tokio::process::ChildStdin::from_std(writer).unwrap());
+            let (output, ours) = duplex(64);
+            let (wire, mut lines) = open(ours, writer, &Default::default());
+            let mut arrival = in_flight.then(|| wire.requests.open(None).unwrap().1);
+            drop(output);
+            let began = Instant::now();
+            assert!(lines.receive().await.is_none());
+            assert_eq!(began.elapsed(), waited);
+            assert!(arrival.as_mut().is_none_or(|arrival| arrival.try_recv().unwrap().is_err()));
+            drop(reader);
         }
     }
 }

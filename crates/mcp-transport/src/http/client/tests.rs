@@ -8,8 +8,10 @@ use crate::request::Arrival;
 
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"secret":7}}"#;
 
+type Out = (Arc<Tap>, Receiver<Arrival>);
+
 /// A client with two requests that are out, under the ids 1 and 2.
-fn client() -> (HttpClient, [(Arc<Tap>, Receiver<Arrival>); 2]) {
+fn client() -> (HttpClient, [Out; 2]) {
     let requests = Arc::new(Requests::default());
     let out = [1, 2].map(|id| {
         let (tap, arrival) = requests.open(None).unwrap();

@@ -89,7 +89,7 @@ async fn a_post_that_failed_says_where() {
     assert_eq!(failure(&url, 1).await, "deadline");
     let closing = async {
         while let Ok((socket, _)) = listener.accept().await {
-            drop(socket)
+            drop(socket);
         }
     };
     tokio::select! {
