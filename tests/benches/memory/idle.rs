@@ -2,7 +2,7 @@
 //! process, too; what they are made of is there before anything is counted.
 
 use std::{
-    env,
+    env, io,
     path::PathBuf,
     sync::{Arc, Mutex},
     time::Duration,
@@ -17,7 +17,7 @@ use mcp_tool::{
     },
 };
 use rustix::time::{ClockId, clock_gettime};
-use tokio::{io::DuplexStream, process::Command, runtime::Runtime, time::sleep};
+use tokio::{io::DuplexStream, process::Command, runtime::Builder, time::sleep};
 
 use crate::{
     ALLOCATOR,
@@ -32,22 +32,22 @@ const PROBED: Duration = Duration::from_secs(31);
 /// Before any of them is.
 const UNPROBED: Duration = Duration::from_secs(10);
 
-pub(crate) fn table(choice: &Choice, runtime: &Runtime) {
+pub(crate) fn table(choice: &Choice) -> io::Result<()> {
     println!(
         "\n{:<38} {:>12} {:>12} {:>20} {:>12}",
         "idle servers, of each", "heap, KiB", "peak, KiB", "CPU, µs in a second", "over"
     );
-    runtime.block_on(async {
-        let by_rmcp = row("1,000 in memory, raw rmcp", IN_MEMORY, UNPROBED, raw(streams().await)).await;
-        let connecting = set(streams().await.into_iter().map(once));
-        let watched = choice.of(PROBED, UNPROBED);
-        let by_set = row("1,000 in memory, a set that is probed", IN_MEMORY, watched, connecting).await;
-        println!("{:<38} {:>12.2}", "  heap, of raw", by_set / by_rmcp);
-        let by_rmcp = row("100 children, raw rmcp", CHILDREN, Duration::ZERO, raw_children()).await;
-        let connecting = set((0..CHILDREN).map(|_| StdioConnector::new(this_program()).arg(SERVE)));
-        let by_set = row("100 children, a set", CHILDREN, Duration::ZERO, connecting).await;
-        println!("{:<38} {:>12.2}", "  heap, of raw", by_set / by_rmcp);
-    });
+    let by_rmcp = row("1,000 in memory, raw rmcp", IN_MEMORY, UNPROBED, streams, raw)?;
+    let of_streams = |streams: Vec<DuplexStream>| set(streams.into_iter().map(once));
+    let watched = choice.of(PROBED, UNPROBED);
+    let by_set = row("1,000 in memory, a set that is probed", IN_MEMORY, watched, streams, of_streams)?;
+    println!("{:<38} {:>12.2}", "  heap, of raw", by_set / by_rmcp);
+    let nothing = || async {};
+    let by_rmcp = row("100 children, raw rmcp", CHILDREN, Duration::ZERO, nothing, |()| raw_children())?;
+    let children = |()| set((0..CHILDREN).map(|_| StdioConnector::new(this_program()).arg(SERVE)));
+    let by_set = row("100 children, a set", CHILDREN, Duration::ZERO, nothing, children)?;
+    println!("{:<38} {:>12.2}", "  heap, of raw", by_set / by_rmcp);
+    Ok(())
 }
 
 /// Clients' ends of connections to servers that wait for a first line.
@@ -104,13 +104,22 @@ fn once(stream: DuplexStream) -> impl Connector {
     })
 }
 
-/// Bytes of heap for each server, in this process.
-async fn row<T>(name: &str, servers: usize, watched: Duration, connecting: impl Future<Output = T>) -> f64 {
+/// Bytes of heap for each server, in this process. What is there before is not counted. Each row has a runtime
+/// of its own, with which all that the row has made goes.
+fn row<S: Future, T: Future>(
+    name: &str,
+    servers: usize,
+    watched: Duration,
+    there: impl FnOnce() -> S,
+    connect: impl FnOnce(S::Output) -> T,
+) -> io::Result<f64> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let there = runtime.block_on(there());
     ALLOCATOR.reset_peak_usage();
     let before = ALLOCATOR.current_usage();
-    let connected = connecting.await;
+    let connected = runtime.block_on(connect(there));
     let cpu = cpu_time();
-    sleep(watched).await;
+    runtime.block_on(sleep(watched));
     let cpu = (cpu_time() - cpu).as_secs_f64() * 1e6 / servers as f64;
     let each = |now: usize| now.saturating_sub(before) as f64 / servers as f64;
     let (heap, peak) = (each(ALLOCATOR.current_usage()), each(ALLOCATOR.peak_usage()));
@@ -119,8 +128,9 @@ async fn row<T>(name: &str, servers: usize, watched: Duration, connecting: impl 
         watched => (format!("{:.2}", cpu / watched.as_secs_f64()), format!("{watched:?}")),
     };
     println!("{name:<38} {:>12.1} {:>12.1} {cpu:>20} {over:>12}", heap / 1024.0, peak / 1024.0);
-    drop(connected);
-    heap
+    // Within its runtime.
+    runtime.block_on(async { drop(connected) });
+    Ok(heap)
 }
 
 fn this_program() -> PathBuf {

@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         lost(&runtime);
     }
     if choice.takes("idle") {
-        idle::table(&choice, &runtime);
+        idle::table(&choice)?;
     }
     Ok(())
 }
