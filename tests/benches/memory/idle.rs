@@ -119,7 +119,7 @@ fn row<S: Future, T: Future>(
     let before = ALLOCATOR.current_usage();
     let connected = runtime.block_on(connect(there));
     let cpu = cpu_time();
-    runtime.block_on(sleep(watched));
+    runtime.block_on(async { sleep(watched).await });
     let cpu = (cpu_time() - cpu).as_secs_f64() * 1e6 / servers as f64;
     let each = |now: usize| now.saturating_sub(before) as f64 / servers as f64;
     let (heap, peak) = (each(ALLOCATOR.current_usage()), each(ALLOCATOR.peak_usage()));
