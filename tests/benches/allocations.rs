@@ -4,19 +4,26 @@
 #[expect(dead_code, reason = "children are only timed, their allocations are out of sight")]
 #[path = "ratios/callers.rs"]
 mod callers;
+#[expect(dead_code, reason = "this takes no longer than it must")]
+#[path = "table/choice.rs"]
+mod choice;
 #[path = "ratios/decisions.rs"]
 mod decisions;
 #[expect(dead_code, reason = "children are only timed, their allocations are out of sight")]
 #[path = "ratios/line_server.rs"]
 mod line_server;
+#[path = "table/target.rs"]
+mod target;
 
-use std::{alloc::System, env, error::Error, sync::Arc};
+use std::{alloc::System, error::Error, sync::Arc};
 
 use mcp_tool::{ConservativePolicy, rmcp::model::JsonObject};
 use stats_alloc::{Region, StatsAlloc};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 
-use callers::{Alone, Caller, Load, Raw, Safe};
+use callers::{Alone, Load, Raw, Safe};
+use choice::Choice;
+use target::Target;
 
 #[global_allocator]
 static ALLOCATOR: StatsAlloc<System> = StatsAlloc::system();
@@ -24,35 +31,43 @@ static ALLOCATOR: StatsAlloc<System> = StatsAlloc::system();
 const CALLS: u32 = 1000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Only `cargo bench` says so: no run of tests counts anything.
-    if !env::args().any(|argument| argument == "--bench") {
+    let Some(choice) = Choice::of_benchmark() else { return Ok(()) };
+    if !choice.takes("allocations") {
         return Ok(());
     }
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    println!("{:<38} {:>12} {:>12}", "one call, the server's part included", "allocations", "bytes");
-    row("raw rmcp", calling(&runtime, &runtime.block_on(Raw::in_memory())));
-    row("transport alone", calling(&runtime, &runtime.block_on(Alone::in_memory())));
-    row("client", calling(&runtime, &runtime.block_on(Safe::in_memory())));
-    row("one decision of the policy", deciding());
+    println!(
+        "\n{:<38} {:>12} {:>12} {:>14}",
+        "allocations, the server's included", "each", "bytes", "target"
+    );
+    for (name, value, calls) in [("", "hello", CALLS), (", 1 MiB", &*"x".repeat(1024 * 1024), CALLS / 50)] {
+        let side = |caller: &dyn Fn(&Load)| {
+            let members = [("key", "greeting"), ("value", value)];
+            let arguments: JsonObject =
+                members.map(|(name, value)| (name.to_owned(), value.into())).into_iter().collect();
+            let load = Load { arguments: Arc::new(arguments), in_flight: 1, each: calls };
+            caller(&load);
+            each(calls, || caller(&load))
+        };
+        let raw = runtime.block_on(Raw::in_memory());
+        row(&format!("raw rmcp{name}"), side(&|load| runtime.block_on(load.run(&raw))), "");
+        let alone = runtime.block_on(Alone::in_memory());
+        row(&format!("transport alone{name}"), side(&|load| runtime.block_on(load.run(&alone))), "");
+        let safe = runtime.block_on(Safe::in_memory());
+        row(&format!("client{name}"), side(&|load| runtime.block_on(load.run(&safe))), "");
+    }
+    for (name, questions) in
+        [("the 108 rows of the rule", decisions::rows()), ("1,320 questions", decisions::questions())]
+    {
+        let policy = ConservativePolicy::default();
+        let counted = each(1, || assert_ne!(decisions::decide(&policy, &questions), 0));
+        row(&format!("decide, {name}"), counted, &Target(0.0).verdict(counted.0).to_string());
+    }
     Ok(())
 }
 
-fn row(name: &str, (allocations, bytes): (f64, f64)) {
-    println!("{name:<38} {allocations:>12.1} {bytes:>12.0}");
-}
-
-fn calling(runtime: &Runtime, caller: &impl Caller) -> (f64, f64) {
-    let members = [("key", "greeting"), ("value", "hello")];
-    let arguments: JsonObject =
-        members.map(|(name, value)| (name.to_owned(), value.into())).into_iter().collect();
-    let load = Load { arguments: Arc::new(arguments), in_flight: 1, each: CALLS };
-    runtime.block_on(load.run(caller));
-    each(CALLS, || runtime.block_on(load.run(caller)))
-}
-
-fn deciding() -> (f64, f64) {
-    let (policy, questions) = (ConservativePolicy::default(), decisions::questions());
-    each(1, || assert_ne!(decisions::decide(&policy, &questions), 0))
+fn row(name: &str, (allocations, bytes): (f64, f64), verdict: &str) {
+    println!("{name:<38} {allocations:>12.1} {bytes:>12.0} {verdict:>14}");
 }
 
 /// Allocations, growing ones included, and bytes, for each of so many.

@@ -3,11 +3,13 @@
 //! measured in one run: a round times calls to servers that are left alone, then the same calls while one
 //! server that was killed is brought back and gets its calls again.
 
+#[expect(dead_code, reason = "this takes no longer than it must")]
+#[path = "../table/choice.rs"]
+mod choice;
 mod server;
 
 use std::{
     alloc::System,
-    env,
     error::Error,
     time::{Duration, Instant},
 };
@@ -16,6 +18,7 @@ use mcp_tool::{Server as Reached, ServerEntry, Servers, ToolCall, Trust};
 use stats_alloc::{Region, StatsAlloc};
 use tokio::{runtime::Builder, task::JoinSet, time::sleep};
 
+use choice::Choice;
 use server::Server;
 
 #[global_allocator]
@@ -30,9 +33,9 @@ const TIMED: usize = 500;
 const WARM_UP: usize = 6;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Only `cargo bench` says so: no run of tests times anything.
-    if !env::args().any(|argument| argument == "--bench") {
-        return Ok(());
+    match Choice::of_benchmark() {
+        Some(choice) if choice.takes("one killed") => {}
+        _ => return Ok(()),
     }
     Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(run());
     Ok(())
@@ -46,7 +49,7 @@ async fn run() {
     }
     let region = Region::new(&ALLOCATOR);
     let storm = fleet.storm(TIMED).await;
-    println!("{SERVERS} servers, {CALLS} calls in flight, one killed in each of {ROUNDS} rounds");
+    println!("\n{SERVERS} servers, {CALLS} calls in flight, one killed in each of {ROUNDS} rounds");
     println!("{} replays, {} reconnects, every call answered", storm.replays, storm.reconnects);
     let recovery = storm.recovery / ROUNDS as u32;
     println!("a killed server had all its calls again after {:.1} ms, the mean", millis(recovery));

@@ -1,4 +1,5 @@
-//! A server in memory that can be killed: it answers `put` at once, and `wait` when it is released.
+//! A server in memory that can be killed: it answers `put` at once, and `wait` and `keep` when it is
+//! released. It says of `wait` that it may run again.
 
 use std::sync::{
     Arc, Mutex,
@@ -22,6 +23,7 @@ const INITIALIZED: &str = concat!(
 );
 const LISTED: &str = concat!(
     r#""result":{"tools":[{"name":"put","inputSchema":{"type":"object"}},"#,
+    r#"{"name":"keep","inputSchema":{"type":"object"}},"#,
     r#"{"name":"wait","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}}]}"#
 );
 const CALLED: &str = r#""result":{"content":[{"type":"text","text":"stored"}],"isError":false}"#;
@@ -50,6 +52,12 @@ struct Request<'a> {
 #[derive(Deserialize)]
 struct Params<'a> {
     name: Option<&'a str>,
+}
+
+impl Params<'_> {
+    fn waits(&self) -> bool {
+        self.name.is_some_and(|name| ["keep", "wait"].contains(&name))
+    }
 }
 
 impl Server {
@@ -84,6 +92,16 @@ impl Server {
         self.0.released.send_replace(released);
     }
 
+    /// Begins a life.
+    pub(crate) fn begin(&self) -> DuplexStream {
+        self.0.lives.fetch_add(1, Ordering::Relaxed);
+        let life = CancellationToken::new();
+        *self.0.life.lock().expect("nobody panics") = life.clone();
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        tokio::spawn(self.clone().serve(theirs, life));
+        ours
+    }
+
     async fn serve(self, stream: DuplexStream, life: CancellationToken) {
         let (reader, mut writer) = tokio::io::split(stream);
         let mut lines = BufReader::with_capacity(64 * 1024, reader).lines();
@@ -92,6 +110,7 @@ impl Server {
         loop {
             let mut answers = String::new();
             tokio::select! {
+                biased;
                 () = life.cancelled() => return,
                 _ = released.wait_for(|released| *released), if !waiting.is_empty() => {
                     waiting.drain(..).for_each(|id| answers += &answer(id, CALLED));
@@ -103,7 +122,7 @@ impl Server {
                         (None, _) => {}
                         (Some(id), "initialize") => answers = answer(id, INITIALIZED),
                         (Some(id), "tools/list") => answers = answer(id, LISTED),
-                        (Some(id), _) if request.params.and_then(|params| params.name) == Some("wait") => {
+                        (Some(id), _) if request.params.is_some_and(|params| params.waits()) => {
                             waiting.push(id);
                             self.0.waiting.send_modify(|waiting| *waiting += 1);
                         }
@@ -125,12 +144,7 @@ fn answer(id: u64, body: &str) -> String {
 #[async_trait]
 impl Connector for Server {
     async fn connect(&self) -> Result<Arc<dyn Transport>, TransportError> {
-        self.0.lives.fetch_add(1, Ordering::Relaxed);
-        let life = CancellationToken::new();
-        *self.0.life.lock().expect("nobody panics") = life.clone();
-        let (ours, theirs) = tokio::io::duplex(64 * 1024);
-        tokio::spawn(self.clone().serve(theirs, life));
-        let (reader, writer) = tokio::io::split(ours);
+        let (reader, writer) = tokio::io::split(self.begin());
         let connected = StdioTransport::over(reader, writer, (), ClientLifecycleMode::Initialize);
         Ok(Arc::new(connected.await?))
     }

@@ -3,20 +3,19 @@
 use std::{env, future::Future, sync::Arc};
 
 use mcp_tool::{
-    CallReply, Client, StdioConnector, StdioTransport, ToolCall, Transport, connector_fn,
+    CallReply, Client, Connector, HttpConnector, StdioConnector, StdioTransport, ToolCall, Transport,
+    connector_fn,
     rmcp::{
         model::{CallToolRequestParams, JsonObject},
         serve_client,
         service::{ClientLifecycleMode, RoleClient, RunningService},
-        transport::TokioChildProcess,
+        transport::{StreamableHttpClientTransport, TokioChildProcess},
     },
 };
 use tokio::{io::DuplexStream, process::Command, task::JoinSet};
 
-use crate::line_server;
+use crate::line_server::{self, SERVE};
 
-/// Given to this program as its only argument, makes it the server.
-pub(crate) const SERVE: &str = "serve";
 /// As much as a pipe of Linux holds.
 const DUPLEX: usize = 64 * 1024;
 
@@ -32,6 +31,11 @@ pub(crate) struct Raw(Arc<RunningService<RoleClient, ()>>);
 impl Raw {
     pub(crate) async fn in_memory() -> Self {
         Self(Arc::new(serve_client((), line_server()).await.expect("the server initializes")))
+    }
+
+    pub(crate) async fn http(url: &str) -> Self {
+        let transport = StreamableHttpClientTransport::from_uri(url);
+        Self(Arc::new(serve_client((), transport).await.expect("the server initializes")))
     }
 
     pub(crate) async fn child() -> Self {
@@ -58,6 +62,15 @@ impl Alone {
     pub(crate) async fn in_memory() -> Self {
         Self(transport().await)
     }
+
+    pub(crate) async fn child() -> Self {
+        let started = this_program().connect().await;
+        Self(started.expect("the server initializes"))
+    }
+
+    pub(crate) async fn http(url: &str) -> Self {
+        Self(over_http(url).connect().await.expect("the server initializes"))
+    }
 }
 
 impl Caller for Alone {
@@ -78,8 +91,11 @@ impl Safe {
     }
 
     pub(crate) async fn child() -> Self {
-        let server = StdioConnector::new(env::current_exe().expect("this program has a path")).arg(SERVE);
-        Self::connected(Client::builder("line", server).build()).await
+        Self::connected(Client::builder("line", this_program()).build()).await
+    }
+
+    pub(crate) async fn http(url: &str) -> Self {
+        Self::connected(Client::builder("line", over_http(url)).build()).await
     }
 
     async fn connected(client: Client) -> Self {
@@ -99,7 +115,19 @@ fn expect_result(reply: &CallReply) {
     assert_eq!(reply.result().expect("the server succeeds").content.len(), 1);
 }
 
-fn line_server() -> DuplexStream {
+/// The server as a child process, with the same handshake as on the raw side.
+fn this_program() -> StdioConnector {
+    StdioConnector::new(env::current_exe().expect("this program has a path"))
+        .arg(SERVE)
+        .with_lifecycle(ClientLifecycleMode::Initialize)
+}
+
+fn over_http(url: &str) -> HttpConnector {
+    let connector = HttpConnector::new(url).expect("the server told it");
+    connector.with_lifecycle(ClientLifecycleMode::Initialize)
+}
+
+pub(crate) fn line_server() -> DuplexStream {
     let (ours, theirs) = tokio::io::duplex(DUPLEX);
     tokio::spawn(line_server::serve(theirs));
     ours

@@ -5,7 +5,10 @@ use std::io::{self, BufRead, Write};
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
-const INITIALIZED: &str = concat!(
+/// Given to this program as its only argument, makes it this server.
+pub(crate) const SERVE: &str = "serve-lines";
+
+pub(crate) const INITIALIZED: &str = concat!(
     r#""result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"#,
     r#""serverInfo":{"name":"line-server","version":"1"}}"#
 );
@@ -21,7 +24,7 @@ struct Request<'a> {
 }
 
 /// The answer to one line, with its newline. None when the line asks for none.
-fn answer(line: &[u8]) -> Option<String> {
+pub(crate) fn answer(line: &[u8]) -> Option<String> {
     let request: Request<'_> = serde_json::from_slice(line).expect("both sides write requests");
     let id = request.id?;
     let body = match request.method {

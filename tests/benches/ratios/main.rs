@@ -1,92 +1,81 @@
-//! What the safe call costs over raw rmcp: `cargo bench -p mcp-tool-tests` prints one table of ratios,
-//! all taken side by side. docs/performance.md says how to read it.
+//! What the safe layer costs over raw rmcp, and over a client without an SDK: `cargo bench -p
+//! mcp-tool-tests` prints tables of ratios, all taken side by side. docs/performance.md says how to read
+//! them.
 
 mod callers;
+mod calls;
+#[path = "../table/choice.rs"]
+mod choice;
 mod decisions;
+mod floor;
+mod http_server;
 mod line_server;
+mod listers;
+mod listing_server;
+mod listings;
 mod rounds;
+#[path = "../table/target.rs"]
+mod target;
 
-use std::{env, error::Error, fmt::Display, hint::black_box, sync::Arc};
+use std::{
+    env,
+    error::Error,
+    hint::black_box,
+    slice,
+    time::{Duration, Instant},
+};
 
-use mcp_tool::{ConservativePolicy, rmcp::model::JsonObject};
-use serde_json::Value;
-use tokio::runtime::{Builder, Runtime};
+use mcp_tool::{ConservativePolicy, replay_policy::FailedAttempt};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::runtime::Builder;
 
-use callers::{Alone, Caller, Load, Raw, SERVE, Safe};
-use rounds::{Outcome, Side, compare};
+use choice::Choice;
+use rounds::{Effort, Side, compare};
+use target::Target;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    if arguments.first().is_some_and(|role| role == SERVE) {
-        return Ok(line_server::serve_stdio()?);
+    match env::args().nth(1).as_deref() {
+        Some(line_server::SERVE) => return Ok(line_server::serve_stdio()?),
+        Some(http_server::SERVE_HTTP) => return Ok(http_server::serve()?),
+        _ => {}
     }
-    // Only `cargo bench` says so: no run of tests times anything.
-    if arguments.iter().any(|argument| argument == "--bench") {
-        table()?;
-    }
-    Ok(())
-}
-
-fn table() -> Result<(), Box<dyn Error>> {
+    let Some(choice) = Choice::of_benchmark() else { return Ok(()) };
+    allow_descriptors()?;
     let one_thread = Builder::new_current_thread().enable_all().build()?;
     let two_workers = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let (small, large) = (arguments("hello"), arguments(&"x".repeat(1024 * 1024)));
-    println!(
-        "{:<38} {:>8}  {:>18}  {:>18}  {:>18}  {:>18}",
-        "", "raw, µs", "raw again", "transport alone", "client", "client, CPU"
-    );
-    for (runtime, name) in [(&one_thread, "one thread"), (&two_workers, "two workers")] {
-        in_memory(&format!("in memory, {name}, 1 in flight"), runtime, &small, 1);
-        in_memory(&format!("in memory, {name}, 64 in flight"), runtime, &small, 64);
-        in_memory(&format!("in memory, {name}, 1 MiB"), runtime, &large, 1);
-    }
-    child("child process, 1 in flight", &two_workers, &small, 1);
-    child("child process, 64 in flight", &two_workers, &small, 64);
-    decisions();
+    calls::table(&choice, &one_thread, &two_workers);
+    listings::table(&choice, &one_thread);
+    decisions(&choice);
     Ok(())
 }
 
-fn in_memory(name: &str, runtime: &Runtime, arguments: &Arc<JsonObject>, in_flight: u32) {
-    let load = |each| Load { arguments: arguments.clone(), in_flight, each };
-    let [raw, again, alone, safe] = compare(|| {
-        [
-            side(runtime, runtime.block_on(Raw::in_memory()), load),
-            side(runtime, runtime.block_on(Raw::in_memory()), load),
-            side(runtime, runtime.block_on(Alone::in_memory()), load),
-            side(runtime, runtime.block_on(Safe::in_memory()), load),
-        ]
-    });
-    row(name, in_flight, &raw, &again, &alone.ratio, &safe);
+/// A thousand calls in flight over HTTP are as many connections, on each side.
+fn allow_descriptors() -> Result<(), Box<dyn Error>> {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, rustix::process::Rlimit { current: limit.maximum, ..limit })?;
+    Ok(())
 }
 
-/// A real child over real pipes. It leaves when its input ends, with the last handle on its connection.
-fn child(name: &str, runtime: &Runtime, arguments: &Arc<JsonObject>, in_flight: u32) {
-    let load = |each| Load { arguments: arguments.clone(), in_flight, each };
-    let [raw, again, safe] = compare(|| {
-        [
-            side(runtime, runtime.block_on(Raw::child()), load),
-            side(runtime, runtime.block_on(Raw::child()), load),
-            side(runtime, runtime.block_on(Safe::child()), load),
-        ]
-    });
-    row(name, in_flight, &raw, &again, &"", &safe);
-}
-
-fn side<'a>(runtime: &'a Runtime, caller: impl Caller, load: impl Fn(u32) -> Load + 'a) -> Side<'a> {
-    Box::new(move |each| runtime.block_on(load(each).run(&caller)))
-}
-
-fn row(name: &str, in_flight: u32, raw: &Outcome, again: &Outcome, alone: &dyn Display, safe: &Outcome) {
-    let micros = raw.wall.as_secs_f64() * 1e6 / f64::from(in_flight);
-    println!(
-        "{name:<38} {micros:>8.1}  {:>18}  {alone:>18}  {:>18}  {:>18}",
-        again.ratio, safe.ratio, safe.cpu_ratio
+fn decisions(choice: &Choice) {
+    if !choice.takes("decide") {
+        return;
+    }
+    let effort = choice.of(
+        Effort { sittings: 10, budget: Duration::from_secs(2) },
+        Effort { sittings: 1, budget: Duration::from_millis(50) },
     );
+    let rows = decisions::rows();
+    println!("\n{:<38} {:>8} {:>14}", "decide", "ns", "target");
+    let line = |name, nanos| println!("{name:<38} {nanos:>8.1} {:>14}", Target(25.0).verdict(nanos));
+    line("the 108 rows of the rule, mean", mean(effort, &rows));
+    line("the 108 rows, the slowest", slowest(&rows));
+    line("1,320 questions, mean", mean(effort, &decisions::questions()));
 }
 
-fn decisions() {
-    let (policy, questions) = (&ConservativePolicy::default(), &decisions::questions());
-    let [outcome] = compare(|| {
+/// The nanoseconds of one decision.
+fn mean(effort: Effort, questions: &[FailedAttempt]) -> f64 {
+    let policy = &ConservativePolicy::default();
+    let [outcome] = compare(effort, || {
         let deciding = |times: u32| {
             for _ in 0..times {
                 black_box(decisions::decide(policy, questions));
@@ -94,11 +83,28 @@ fn decisions() {
         };
         [Box::new(deciding) as Side<'_>]
     });
-    let nanos = outcome.wall.as_secs_f64() * 1e9 / questions.len() as f64;
-    println!("\none decision of the policy: {nanos:.1} ns, the mean over {} questions", questions.len());
+    nanos(outcome.wall, questions.len())
 }
 
-fn arguments(value: &str) -> Arc<JsonObject> {
-    let members = [("key", "greeting"), ("value", value)];
-    Arc::new(members.map(|(name, value)| (name.to_owned(), Value::from(value))).into_iter().collect())
+/// The nanoseconds of the decision that takes the longest, each at its fastest: a turn is short enough that
+/// nothing interrupts all of them.
+fn slowest(questions: &[FailedAttempt]) -> f64 {
+    const TURNS: usize = 50;
+    const TIMES: usize = 10_000;
+    let policy = &ConservativePolicy::default();
+    let mut fastest = vec![Duration::MAX; questions.len()];
+    for _ in 0..TURNS {
+        for (question, fastest) in questions.iter().zip(&mut fastest) {
+            let begun = Instant::now();
+            for _ in 0..TIMES {
+                black_box(decisions::decide(policy, slice::from_ref(question)));
+            }
+            *fastest = begun.elapsed().min(*fastest);
+        }
+    }
+    nanos(fastest.into_iter().max().expect("there are rows"), TIMES)
+}
+
+fn nanos(time: Duration, times: usize) -> f64 {
+    time.as_secs_f64() * 1e9 / times as f64
 }

@@ -8,11 +8,20 @@ use std::{
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// How long one side runs in one round: short enough that most turns pass without an interruption.
+/// How long one side runs in one round, if it can be that short: most turns pass without an interruption.
 const TURN: Duration = Duration::from_millis(2);
+/// The most of one sitting.
 const ROUNDS: usize = 50;
-/// How often all sides are made anew, since where their memory lies decides a part of their speed.
-const SITTINGS: usize = 10;
+const LEAST_ROUNDS: usize = 2;
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Effort {
+    /// How often all sides are made anew, since where their memory lies decides a part of their speed.
+    pub(crate) sittings: u32,
+    /// For about how long, if that is enough for two rounds of each sitting.
+    pub(crate) budget: Duration,
+}
 
 /// One side of a comparison: does its work this many times.
 pub(crate) type Side<'a> = Box<dyn FnMut(u32) + 'a>;
@@ -29,6 +38,8 @@ struct Cost {
 pub(crate) struct Outcome {
     /// The median over the rounds.
     pub(crate) wall: Duration,
+    /// The least over the rounds: what nothing else has disturbed.
+    pub(crate) fastest: Duration,
     pub(crate) ratio: Ratio,
     pub(crate) cpu_ratio: Ratio,
 }
@@ -36,8 +47,16 @@ pub(crate) struct Outcome {
 /// The median of the rounds' ratios, between their quartiles.
 pub(crate) struct Ratio {
     low: f64,
-    median: f64,
+    pub(crate) median: f64,
     high: f64,
+}
+
+impl Ratio {
+    pub(crate) fn of(mut ratios: Vec<f64>) -> Self {
+        ratios.sort_by(f64::total_cmp);
+        let at = |quarters: usize| ratios[(ratios.len() - 1) * quarters / 4];
+        Self { low: at(1), median: at(2), high: at(3) }
+    }
 }
 
 impl fmt::Display for Ratio {
@@ -48,18 +67,23 @@ impl fmt::Display for Ratio {
 }
 
 /// Compares every side with the first one.
-pub(crate) fn compare<'a, const N: usize>(sides: impl Fn() -> [Side<'a>; N]) -> [Outcome; N] {
+pub(crate) fn compare<'a, const N: usize>(effort: Effort, sides: impl Fn() -> [Side<'a>; N]) -> [Outcome; N] {
     let mut costs = [const { Vec::new() }; N];
-    for _ in 0..SITTINGS {
+    for _ in 0..effort.sittings {
+        let begun = Instant::now();
         let mut sides = sides();
-        let times = sides.each_mut().map(times_per_turn).into_iter().min().expect("there are sides");
+        let times = sides.each_mut().map(times_per_turn);
         for round in 0..ROUNDS {
+            if round >= LEAST_ROUNDS && begun.elapsed() > effort.budget / effort.sittings {
+                break;
+            }
             // Each side comes first, second and last as often as any other.
             for turn in 0..N {
                 let side = (round + turn) % N;
-                // Untimed: the side before it has left its own code and data in the caches.
-                sides[side](times.div_ceil(8));
-                costs[side].push(cost_of(&mut sides[side], times));
+                // Untimed: the side before it has left its own code and data in the caches. A long turn
+                // does not mind.
+                sides[side](times[side] / 8);
+                costs[side].push(cost_of(&mut sides[side], times[side]));
             }
         }
     }
@@ -81,7 +105,7 @@ fn cost_of(side: &mut Side<'_>, times: u32) -> Cost {
     Cost { wall: wall.elapsed() / times, cpu: (cpu_time() - cpu) / times }
 }
 
-fn cpu_time() -> Duration {
+pub(crate) fn cpu_time() -> Duration {
     clock_gettime(ClockId::ProcessCPUTime).try_into().expect("time is not negative")
 }
 
@@ -90,13 +114,11 @@ fn outcome(side: &[Cost], base: &[Cost]) -> Outcome {
     walls.sort();
     let ratio = |of: fn(&Cost) -> Duration| {
         let pairs = side.iter().zip(base);
-        let mut ratios: Vec<f64> = pairs.map(|(side, base)| of(side).div_duration_f64(of(base))).collect();
-        ratios.sort_by(f64::total_cmp);
-        let at = |quarters: usize| ratios[(ratios.len() - 1) * quarters / 4];
-        Ratio { low: at(1), median: at(2), high: at(3) }
+        Ratio::of(pairs.map(|(side, base)| of(side).div_duration_f64(of(base))).collect())
     };
     Outcome {
         wall: walls[walls.len() / 2],
+        fastest: walls[0],
         ratio: ratio(|cost| cost.wall),
         cpu_ratio: ratio(|cost| cost.cpu),
     }
