@@ -11,6 +11,7 @@ mod duration;
 mod exit;
 mod explain;
 mod interrupt;
+mod known_tools;
 mod list;
 mod log;
 mod nearest;
@@ -81,6 +82,13 @@ enum Command {
     /// Lists the configured servers, for shells that complete them
     #[command(hide = true)]
     ServerNames,
+    /// Lists the tools that are known of a server, for shells that complete them
+    #[command(hide = true, disable_help_flag = true)]
+    ToolNames {
+        /// The words of the command line so far
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// The embedded server, which fails on demand
     #[command(hide = true, disable_help_flag = true)]
     FaultServer {
@@ -111,6 +119,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Completions(options) => completions::run(&options, &Arguments::command()).into(),
         Command::Man { command } => man(command.as_deref()).into(),
         Command::ServerNames => completions::servers().into(),
+        Command::ToolNames { words } => completions::tools(&words).into(),
         Command::FaultServer { arguments } => fault_server::main_with_args(arguments),
     }
 }

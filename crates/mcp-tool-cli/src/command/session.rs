@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
 use mcp_tool::{
-    CancellationToken, Catalog, Client, Connector, DiscoveryError, PagingDiscovery, ToolHandle,
+    CancellationToken, Catalog, CatalogTool, Client, Connector, DiscoveryError, PagingDiscovery, ToolHandle,
     mcp_transport::ErrorKind,
 };
 use tokio::time::{Instant, sleep_until};
 
 use super::{
+    known_tools,
     log::{Log, Logged},
     policy::{LiveTrust, PolicyOptions},
     problem::Problem,
@@ -17,6 +18,8 @@ use super::{
 /// The client of one server.
 pub(crate) struct Session {
     pub(crate) client: Client,
+    /// None for a server that was given on the command line.
+    name: Option<String>,
     reach: Reach,
     discovery: PagingDiscovery<Logged<Arc<dyn Connector>>>,
     log: Log,
@@ -50,14 +53,18 @@ impl Session {
             .trust(trust)
             .observer(log.clone())
             .build();
-        Self { client, reach: server.reach, discovery, log }
+        Self { client, name: server.name, reach: server.reach, discovery, log }
     }
 
     /// Connects and lists, until then and unless cancelled.
     pub(crate) async fn list(&self, until: Instant, token: &CancellationToken) -> Result<Listing, Unlisted> {
         let listing = async {
             let tools = self.client.tools().await?;
-            Ok(Listing { tools, catalog: self.client.catalog().await? })
+            let catalog = self.client.catalog().await?;
+            if let Some(name) = &self.name {
+                known_tools::keep(name, catalog.tools().iter().map(CatalogTool::name));
+            }
+            Ok(Listing { tools, catalog })
         };
         tokio::select! {
             biased;

@@ -70,6 +70,7 @@ impl Bench {
             .args(arguments.into_iter().map(Into::into))
             .env("HOME", self.root.path().join("home"))
             .env("XDG_CONFIG_HOME", self.root.path().join("config"))
+            .env("XDG_CACHE_HOME", self.root.path().join("cache"))
             .current_dir(self.work())
             .stdin(Stdio::null());
         command

@@ -2,6 +2,7 @@
 
 use std::{path::Path, process::Command};
 
+use mcp_tool_cli::fault_server::{Scenario, ToolSpec};
 use serde_json::json;
 
 use crate::bench::{Bench, EXE, put, run};
@@ -49,6 +50,44 @@ fn bash_completes_commands_options_and_the_names_of_configured_servers() {
 }
 
 #[test]
+fn the_names_of_tools_are_completed_from_what_their_server_listed_last() {
+    let bench = Bench::new();
+    let tools = |names: [&str; 2]| {
+        names.into_iter().fold(Scenario::new(), |server, name| server.tool(ToolSpec::new(name)))
+    };
+    bench.configure(json!({
+        "files": bench.entry(&tools(["read_file", "write_file"])),
+        "notes": bench.entry(&tools(["read.note", "$(touch owned)"])),
+    }));
+    assert!(offered(&bench, "mcp-tool call re").is_empty(), "nothing is known yet");
+    assert_eq!(bench.run(["list"]).code, Some(0));
+    let starts = bench.starts_and_executions().0;
+    assert_eq!(offered(&bench, "mcp-tool call re"), ["read.note", "read_file"]);
+    for words in ["--server files re", "--server=files re", "--server = files re"] {
+        assert_eq!(offered(&bench, &format!("mcp-tool call {words}")), ["read_file"], "{words}");
+    }
+    assert_eq!(offered(&bench, "mcp-tool call w --server=files"), Vec::<String>::new());
+    // bash runs what stands in the words that it is offered.
+    assert_eq!(bench.run(["tool-names", "call", "--server=notes"]).stdout, "read.note\n");
+    assert!(!offered(&bench, "mcp-tool call ").is_empty());
+    assert!(!bench.work().join("owned").exists());
+    assert_eq!(bench.starts_and_executions().0, starts, "nothing is started");
+
+    // What a server lists takes the place of what it had listed.
+    bench.configure(json!({ "files": bench.entry(&tools(["read", "write"])) }));
+    assert_eq!(bench.run(["list", "--server", "files"]).code, Some(0));
+    assert_eq!(offered(&bench, "mcp-tool call --server files r"), ["read"]);
+}
+
+#[test]
+fn a_server_whose_name_a_shell_would_run_is_not_offered() {
+    let bench = Bench::new();
+    bench.configure(json!({ "$(touch owned)": { "command": "x" }, "files": { "command": "x" } }));
+    assert_eq!(offered(&bench, "mcp-tool call --server "), ["files"]);
+    assert!(!bench.work().join("owned").exists());
+}
+
+#[test]
 fn the_servers_of_a_folder_are_completed_only_where_it_is_trusted() {
     let bench = Bench::new();
     bench.file("work/.mcp.json", &json!({ "mcpServers": { "theirs": { "command": "x" } } }).to_string());
@@ -67,10 +106,12 @@ fn each_shell_has_a_script_and_three_ask_for_the_names_of_servers() {
         let script = script(shell);
         assert!(script.contains("trust-workspace") && !script.contains("fault-server"), "{shell}");
         assert_eq!(script.matches("(mcp-tool server-names 2>").count(), asks, "{shell}");
+        assert_eq!(script.matches("(mcp-tool tool-names ").count(), usize::from(asks > 0), "{shell}");
     }
     let zsh = script("zsh");
     assert!(zsh.starts_with("#compdef mcp-tool\n"), "{zsh}");
     assert_eq!(zsh.matches(":NAME:_mcp_tool_servers").count(), 4);
+    assert!(zsh.contains("':tool -- The tool'\\''s exact name:_mcp_tool_tools'"), "{zsh}");
 }
 
 #[test]
