@@ -151,12 +151,16 @@ impl AdoptedService {
         options.timeout = bounds.idle_timeout();
         options.reset_timeout_on_progress = true;
         let outer = bounds.clone().without_idle_timeout();
-        let handle = match outer.bounded(self.enqueued(bounds, request, options)).await {
+        let handle = {
+            let enqueued = pin!(self.enqueued(bounds, request, options));
+            outer.bounded(enqueued).await
+        };
+        let handle = match handle {
             Ok(handle) => handle?,
             Err(cut) => return Err(TransportError::from(cut).proven_unsent()),
         };
         let mut in_flight = InFlight::new(self, handle.id.clone(), Box::pin(handle.await_response()));
-        outer.bounded(in_flight.answered()).await?
+        outer.bounded(pin!(in_flight.answered())).await?
     }
 
     /// Waits for room in rmcp's queue. The guard is asked again before each try, and a try that does not

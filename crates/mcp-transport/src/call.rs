@@ -2,7 +2,7 @@ use std::{
     borrow::Cow,
     fmt,
     future::Future,
-    pin::pin,
+    pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -345,14 +345,21 @@ impl ToolCall {
         Fut: Future<Output = Result<CallReply, TransportError>> + Send,
     {
         let call = self.started();
-        let prepared = match call.bounded(prepare).await {
+        let prepared = {
+            let prepare = pin!(prepare);
+            call.bounded(prepare).await
+        };
+        let prepared = match prepared {
             Ok(Ok(prepared)) => prepared,
             Ok(Err(error)) => return Err(call.or_abort(error).proven_unsent()),
             Err(cut) => return Err(TransportError::from(cut).proven_unsent()),
         };
         call.may_send()?;
-        let sending = send(call.clone(), prepared);
-        match call.bounded(sending).await {
+        let reply = {
+            let sending = pin!(send(call.clone(), prepared));
+            call.bounded(sending).await
+        };
+        match reply {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(error)) => Err(call.or_abort(error)),
             Err(cut) => Err(cut.into()),
@@ -372,18 +379,20 @@ impl ToolCall {
     }
 
     /// Runs `work` until it ends or this call's bounds end it. What is finished wins over a cut.
-    pub(crate) async fn bounded<W: Future>(&self, work: W) -> Result<W::Output, Cut> {
+    ///
+    /// It is pinned by whoever has it: a future that is handed over is kept twice, and each call in flight
+    /// would hold that.
+    pub(crate) async fn bounded<W: Future>(&self, work: Pin<&mut W>) -> Result<W::Output, Cut> {
         self.bounded_but_for(work, || None).await
     }
 
     /// The same where silence up to this moment means nothing.
     pub(crate) async fn bounded_but_for<W: Future>(
         &self,
-        work: W,
+        mut work: Pin<&mut W>,
         excused_until: impl Fn() -> Option<Instant>,
     ) -> Result<W::Output, Cut> {
         let last_life = || self.last_life().max(excused_until());
-        let mut work = pin!(work);
         let deadline = self.deadline();
         let began = Instant::now();
         loop {
@@ -392,7 +401,7 @@ impl ToolCall {
             let until = idle_at.map_or(deadline, |idle_at| idle_at.min(deadline));
             tokio::select! {
                 biased;
-                output = &mut work => return Ok(output),
+                output = work.as_mut() => return Ok(output),
                 () = cancelled(self.cancellation.as_ref()) => return Err(Cut::Cancelled),
                 () = sleep_until(until) => {
                     if Instant::now() >= deadline {

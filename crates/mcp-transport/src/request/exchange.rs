@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use rmcp::{
     model::{
@@ -33,8 +33,10 @@ pub(crate) async fn call_tool(
         options.meta = call.meta().cloned();
         // Silence means nothing while the host is being asked.
         let (questions, key) = (carrier.questions(), under_way.tap().key);
-        let work = under_way.arrival(peer, request, options);
-        let arrival = call.bounded_but_for(work, || questions.asked_until(key)).await;
+        let arrival = {
+            let work = pin!(under_way.arrival(peer, request, options));
+            call.bounded_but_for(work, || questions.asked_until(key)).await
+        };
         match under_way.end(arrival.unwrap_or_else(|cut| Err(cut.into())))? {
             Answer::Result(json) => answer::call_result(&json),
             Answer::Error(json) => answer::error(&json).map(CallReply::Error),

@@ -49,7 +49,9 @@ impl<'a, C: Carrier> UnderWay<'a, C> {
         request: ClientRequest,
         options: PeerRequestOptions,
     ) -> Arrival {
-        let Ok(mut handle) = peer.send_request_with_option(request, options).await else {
+        // Apart, since it is large and soon over: the room for it is not kept while the answer is waited for.
+        let sending = Box::pin(peer.send_request_with_option(request, options));
+        let Ok(mut handle) = sending.await else {
             return Err(TransportError::closed());
         };
         // rmcp's own response is empty, or answers some other request: only its failure counts.
