@@ -43,27 +43,29 @@ impl<'a, C: Carrier> UnderWay<'a, C> {
     }
 
     /// Hands the request to rmcp and waits for what comes of it.
-    pub(crate) async fn arrival(
+    pub(crate) fn arrival(
         &mut self,
         peer: &Peer<RoleClient>,
         request: ClientRequest,
         options: PeerRequestOptions,
-    ) -> Arrival {
+    ) -> impl Future<Output = Arrival> {
         // Apart, since it is large and soon over: the room for it is not kept while the answer is waited for.
         let sending = Box::pin(peer.send_request_with_option(request, options));
-        let Ok(mut handle) = sending.await else {
-            return Err(TransportError::closed());
-        };
-        // rmcp's own response is empty, or answers some other request: only its failure counts.
-        let failed = async {
-            if let Ok(Ok(_)) = (&mut handle.rx).await {
-                std::future::pending::<()>().await;
+        async move {
+            let Ok(mut handle) = sending.await else {
+                return Err(TransportError::closed());
+            };
+            // rmcp's own response is empty, or answers some other request: only its failure counts.
+            let failed = async {
+                if let Ok(Ok(_)) = (&mut handle.rx).await {
+                    std::future::pending::<()>().await;
+                }
+            };
+            tokio::select! {
+                biased;
+                arrival = &mut self.arrival => arrival.unwrap_or_else(|_| Err(TransportError::lost())),
+                () = failed => self.arrival.try_recv().unwrap_or_else(|_| Err(TransportError::lost())),
             }
-        };
-        tokio::select! {
-            biased;
-            arrival = &mut self.arrival => arrival.unwrap_or_else(|_| Err(TransportError::lost())),
-            () = failed => self.arrival.try_recv().unwrap_or_else(|_| Err(TransportError::lost())),
         }
     }
 
