@@ -16,12 +16,22 @@ use serde::{Deserialize, Serialize};
 /// The user's directory for this command: `mcp-tool` in `$XDG_CONFIG_HOME`, or in `~/.config` where that
 /// is not set or no absolute path (on Windows in `%APPDATA%`). None when there is no such place either.
 pub fn user_directory() -> Option<PathBuf> {
+    directory("XDG_CONFIG_HOME", ".config", "APPDATA")
+}
+
+/// Where this command keeps what it can do without: the same in `$XDG_CACHE_HOME` or `~/.cache` (on Windows in
+/// `%LOCALAPPDATA%`).
+pub fn user_cache_directory() -> Option<PathBuf> {
+    directory("XDG_CACHE_HOME", ".cache", "LOCALAPPDATA")
+}
+
+fn directory(variable: &str, in_home: &str, on_windows: &str) -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let usual = || match cfg!(windows) {
-        true => absolute("APPDATA"),
-        false => Some(absolute("HOME")?.join(".config")),
+        true => absolute(on_windows),
+        false => Some(absolute("HOME")?.join(in_home)),
     };
-    Some(absolute("XDG_CONFIG_HOME").or_else(usual)?.join("mcp-tool"))
+    Some(absolute(variable).or_else(usual)?.join("mcp-tool"))
 }
 
 /// The folders in one file. Nothing is kept: each question reads the file, so that what another process

@@ -3,10 +3,12 @@
 
 use std::{
     collections::BTreeSet,
-    env, fs,
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
 };
+
+use mcp_tool_cli::trusted_folders::user_cache_directory;
 
 /// No more names of one server are kept.
 const MOST: usize = 1_000;
@@ -40,14 +42,8 @@ pub(crate) fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.chars().all(plain)
 }
 
-/// `mcp-tool/tools` in `$XDG_CACHE_HOME`, or in `~/.cache` (on Windows in `%LOCALAPPDATA%`).
 fn folder() -> Option<PathBuf> {
-    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let usual = || match cfg!(windows) {
-        true => absolute("LOCALAPPDATA"),
-        false => Some(absolute("HOME")?.join(".cache")),
-    };
-    Some(absolute("XDG_CACHE_HOME").or_else(usual)?.join("mcp-tool").join("tools"))
+    Some(user_cache_directory()?.join("tools"))
 }
 
 /// One file for each server, so that several can be listed at a time.
@@ -59,6 +55,10 @@ fn file(folder: &Path, server: &str) -> Option<PathBuf> {
 fn write<'a>(file: &Path, tools: impl Iterator<Item = &'a str>) -> io::Result<()> {
     let folder = file.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let text = serde_json::to_vec(&tools.collect::<Vec<_>>())?;
+    // Most servers list what they listed the last time.
+    if fs::read(file).is_ok_and(|kept| kept == text) {
+        return Ok(());
+    }
     fs::create_dir_all(folder)?;
     // Whoever reads it meanwhile finds the old names or the new ones.
     let mut new = tempfile::NamedTempFile::new_in(folder)?;
