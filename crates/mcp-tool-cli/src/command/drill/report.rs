@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mcp_tool_cli::{
-    drill::{Asked, Judgement, LedgerError, Said, Subject, Verdict},
+    drill::{Asked, Judgement, LedgerError, Said, Subject},
     fault_server::Ledger,
 };
 
 use super::{
-    row::Played,
+    row::{self, Played},
     view::{self, Calls},
 };
 use crate::command::{
@@ -63,6 +63,5 @@ fn judged(options: &Options) -> Result<Exit, Problem> {
         Format::Text => view::text(std::slice::from_ref(&row), calls),
         Format::Json => format!("{}\n", view::row_json(&row)),
     })?;
-    let runs_twice = row.judgement.verdict.is_some_and(Verdict::runs_twice);
-    Ok(if runs_twice { Exit::ErrorAnswer } else { Exit::Completed })
+    Ok(row::exit(std::slice::from_ref(&row)))
 }

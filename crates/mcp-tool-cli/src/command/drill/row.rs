@@ -7,7 +7,7 @@ use std::{
 };
 
 use mcp_tool_cli::{
-    drill::{Asked, Judgement, Said, Subject, Transport},
+    drill::{Asked, Judgement, Said, Subject, Transport, Verdict},
     fault_server::{Ledger, Record},
 };
 
@@ -17,6 +17,7 @@ use super::{
     options::Era,
     template::{Reach, Ready, Template},
 };
+use crate::command::exit::Exit;
 
 /// What all rows have in common.
 pub(super) struct Drill {
@@ -37,6 +38,12 @@ pub(super) struct Played {
     pub(super) judgement: Judgement,
     /// The last line of the client's standard error.
     pub(super) last_line: Option<String>,
+}
+
+/// 1 where a row runs the tool twice, or leads to that.
+pub(super) fn exit(rows: &[Played]) -> Exit {
+    let runs_twice = |row: &Played| row.judgement.verdict.is_some_and(Verdict::runs_twice);
+    if rows.iter().any(runs_twice) { Exit::ErrorAnswer } else { Exit::Completed }
 }
 
 impl Drill {

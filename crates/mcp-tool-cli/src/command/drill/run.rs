@@ -3,12 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use clap::{Args, ValueEnum};
-use mcp_tool_cli::drill::{DrillFault, DrillHints, Said, Subject, Transport, Verdict};
+use mcp_tool_cli::drill::{DrillFault, DrillHints, Said, Subject, Transport};
 use tokio::task::JoinSet;
 
 use super::{
     options::{self, Era},
-    row::{Drill, Played},
+    row::{self, Drill, Played},
     template::Template,
     view::{self, Calls},
 };
@@ -193,8 +193,7 @@ async fn drive(
         Format::Text => view::text(&played, calls),
         Format::Json => format!("{}\n", view::json(&played)),
     })?;
-    let runs_twice = |row: &Played| row.judgement.verdict.is_some_and(Verdict::runs_twice);
-    Ok(if played.iter().any(runs_twice) { Exit::ErrorAnswer } else { Exit::Completed })
+    Ok(row::exit(&played))
 }
 
 type Playing = JoinSet<(usize, std::io::Result<Played>)>;
