@@ -9,13 +9,18 @@ use tokio::sync::oneshot;
 use super::{Arrival, Asked, Questions, Tap};
 use crate::{
     Event, EventSender, Events, ToolCall, TransportError,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// The requests under way on one connection, and the connection's events.
 #[derive(Default)]
 pub(crate) struct Requests {
     taps: Mutex<Taps>,
+    /// Takes no further request. Set under the lock of the taps; looked at without it, by every call.
+    ended: AtomicBool,
     events: EventSender,
     /// The other direction: what the server asks meanwhile.
     questions: Arc<Questions>,
@@ -34,7 +39,6 @@ struct Taps {
     by_token: HashMap<ProgressToken, u64>,
     /// The greatest number that rmcp has given to a request of ours; it counts up.
     last_id: i64,
-    ended: bool,
 }
 
 struct Entry {
@@ -80,7 +84,7 @@ impl Requests {
         call: Option<ToolCall>,
     ) -> Result<(Arc<Tap>, oneshot::Receiver<Arrival>), TransportError> {
         let mut taps = self.taps();
-        if taps.ended {
+        if self.is_ended() {
             return Err(TransportError::closed());
         }
         let key = taps.next;
@@ -161,7 +165,7 @@ impl Requests {
         for entry in std::mem::take(&mut taps.live).into_values() {
             entry.tap.arrive(Err(TransportError::lost()));
         }
-        let was_open = !std::mem::replace(&mut taps.ended, true);
+        let was_open = !self.ended.swap(true, Ordering::AcqRel);
         drop(taps);
         self.questions.end();
         if was_open {
@@ -172,7 +176,10 @@ impl Requests {
     /// Takes no further request; those under way go on.
     #[cfg(feature = "http")]
     pub(crate) fn refuse_further(&self) {
-        let was_open = !std::mem::replace(&mut self.taps().ended, true);
+        let was_open = {
+            let _taps = self.taps();
+            !self.ended.swap(true, Ordering::AcqRel)
+        };
         if was_open {
             self.events.send(Event::Closed);
         }
@@ -190,7 +197,7 @@ impl Requests {
     }
 
     pub(crate) fn is_ended(&self) -> bool {
-        self.taps().ended
+        self.ended.load(Ordering::Acquire)
     }
 
     #[cfg(feature = "stdio")]

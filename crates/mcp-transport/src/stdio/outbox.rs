@@ -11,7 +11,10 @@ use super::sink::Sink;
 use crate::{
     TransportError,
     request::Tap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// The one place where bytes are accepted for the server.
@@ -19,7 +22,11 @@ use crate::{
 /// Frames leave in the order in which rmcp hands them over. A frame is written at once when the writer
 /// takes it, else by [`Outbox::drain`]. Before the first byte of a call its guard is asked, under the
 /// lock of its [`Tap`], which is also the lock that seals: after a seal no byte is accepted any more.
-pub(super) struct Outbox(Mutex<State>);
+pub(super) struct Outbox {
+    state: Mutex<State>,
+    /// [`State::broken`], for those who only look: whoever holds the lock may be in the middle of a write.
+    broken: Arc<AtomicBool>,
+}
 
 struct State {
     /// None once the outbox was shut down.
@@ -29,8 +36,9 @@ struct State {
     /// What [`State::read_at_most`] said when the outbox was shut down.
     read: Option<u64>,
     queue: VecDeque<Frame>,
-    /// The stream takes nothing more: the writer failed, or a frame was cut in the middle.
-    broken: bool,
+    /// The stream takes nothing more: the writer failed, or a frame was cut in the middle. Set under the
+    /// lock.
+    broken: Arc<AtomicBool>,
     /// Wakes the task that drains; also registered with the writer by writes made on the spot.
     drainer: Option<Waker>,
 }
@@ -60,14 +68,16 @@ enum Step {
 
 impl Outbox {
     pub(super) fn new(writer: Sink) -> Self {
-        Self(Mutex::new(State {
+        let broken = Arc::new(AtomicBool::new(false));
+        let state = State {
             writer: Some(writer),
             accepted: 0,
             read: None,
             queue: VecDeque::new(),
-            broken: false,
+            broken: broken.clone(),
             drainer: None,
-        }))
+        };
+        Self { state: Mutex::new(state), broken }
     }
 
     /// Hands over one frame: a JSON text without its newline.
@@ -75,7 +85,7 @@ impl Outbox {
         let json_len = json.len();
         json.push(b'\n');
         let mut state = self.state();
-        if state.broken {
+        if state.is_broken() {
             if let Some(tap) = tap {
                 tap.arrive(Err(TransportError::connection(broken_pipe())));
             }
@@ -133,7 +143,7 @@ impl Outbox {
 
     /// Whether no further byte will be accepted.
     pub(super) fn is_broken(&self) -> bool {
-        self.state().broken
+        self.broken.load(Ordering::Acquire)
     }
 
     /// Whether the server has read, or may still read, a request to the end of its JSON text. Asked of
@@ -174,13 +184,18 @@ impl Outbox {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
+    fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
+    }
+
     fn drive(&mut self, cx: &mut Context<'_>) {
-        while let (false, Some(writer), Some(frame)) = (self.broken, &mut self.writer, self.queue.front_mut())
+        while let (false, Some(writer), Some(frame)) =
+            (self.is_broken(), &mut self.writer, self.queue.front_mut())
         {
             match frame.step(writer, &mut self.accepted, cx) {
                 Step::Pending => return,
@@ -198,7 +213,7 @@ impl State {
             }
         }
         // What a writer with a buffer of its own still holds would otherwise wait for the next frame.
-        if let (false, Some(writer)) = (self.broken, &mut self.writer)
+        if let (false, Some(writer)) = (self.is_broken(), &mut self.writer)
             && let Poll::Ready(Err(error)) = writer.poll_flush(cx)
         {
             self.fail(&error);
@@ -213,7 +228,7 @@ impl State {
     }
 
     fn fail(&mut self, error: &io::Error) {
-        self.broken = true;
+        self.broken.store(true, Ordering::Release);
         for frame in self.queue.drain(..) {
             if let Some(tap) = &frame.tap {
                 tap.arrive(Err(TransportError::connection(io::Error::from(error.kind()))));
