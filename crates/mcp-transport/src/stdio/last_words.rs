@@ -1,7 +1,7 @@
-use std::time::Duration;
+use std::{pin::Pin, time::Duration};
 
 use tokio::time::{Instant, sleep_until};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// How long the output of a dead child may stay quiet before it counts as ended.
 const QUIET: Duration = Duration::from_millis(50);
@@ -11,7 +11,8 @@ const AT_MOST: Duration = Duration::from_secs(1);
 /// When the output of a dead child has ended, though some other process may still hold it open, and may
 /// even write to it.
 pub(super) struct LastWords {
-    child_gone: CancellationToken,
+    /// Kept, since whoever waits anew has to put itself on the token's list each time.
+    child_gone: Pin<Box<WaitForCancellationFutureOwned>>,
     gone: Option<Gone>,
 }
 
@@ -23,7 +24,7 @@ struct Gone {
 
 impl LastWords {
     pub(super) fn of(child_gone: CancellationToken) -> Self {
-        Self { child_gone, gone: None }
+        Self { child_gone: Box::pin(child_gone.cancelled_owned()), gone: None }
     }
 
     /// Something was read.
@@ -40,7 +41,7 @@ impl LastWords {
 
     /// Waits until the child is dead and its output has been quiet. Safe to cancel: the time goes on.
     pub(super) async fn spoken(&mut self) {
-        self.child_gone.cancelled().await;
+        self.child_gone.as_mut().await;
         let now = Instant::now();
         let gone = *self.gone.get_or_insert(Gone { since: now, heard: now });
         sleep_until((gone.heard + QUIET).min(gone.since + AT_MOST)).await;

@@ -1,6 +1,7 @@
 use std::{
     future::Future,
     io,
+    pin::Pin,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -14,6 +15,7 @@ use tokio::{
     task::coop::consume_budget,
     time::{Instant, sleep},
 };
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::{
     last_words::LastWords,
@@ -42,6 +44,8 @@ pub(super) struct LineTransport {
     wire: Arc<Wire>,
     lines: Lines,
     released: mpsc::UnboundedReceiver<RequestId>,
+    /// Of [`Wire::stop`]. Kept, since whoever waits anew has to put itself on the token's list each time.
+    stopped: Pin<Box<WaitForCancellationFutureOwned>>,
     last_words: LastWords,
     ending: Option<Ending>,
 }
@@ -56,7 +60,8 @@ struct Ending {
 impl LineTransport {
     pub(super) fn new(wire: Arc<Wire>, lines: Lines, released: mpsc::UnboundedReceiver<RequestId>) -> Self {
         let last_words = LastWords::of(wire.child_gone.clone());
-        Self { wire, lines, released, last_words, ending: None }
+        let stopped = Box::pin(wire.stop.clone().cancelled_owned());
+        Self { wire, lines, released, stopped, last_words, ending: None }
     }
 }
 
@@ -89,7 +94,7 @@ impl rmcp::transport::Transport<RoleClient> for LineTransport {
             let line = tokio::select! {
                 biased;
                 Some(id) = self.released.recv() => return Some(nothing_for(id)),
-                () = self.wire.stop.cancelled() => {
+                () = self.stopped.as_mut() => {
                     self.wire.end();
                     return None;
                 }
@@ -139,7 +144,7 @@ impl LineTransport {
         let until = self.ending.as_ref().map(|ending| ending.since + LAST_READER);
         while self.wire.may_prove_unread() && until.is_some_and(|until| Instant::now() < until) {
             tokio::select! {
-                () = self.wire.stop.cancelled() => break,
+                () = self.stopped.as_mut() => break,
                 () = sleep(LOOK) => {}
             }
         }
