@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::{fmt, future::Future, sync::Arc};
 
 use mcp_discovery::{Catalog, Discovery, DiscoveryError, PagingDiscovery};
 use mcp_transport::{Connector, ServerIdentity, ToolCall};
@@ -66,8 +66,8 @@ impl Client {
     ///
     /// When there is no answer: [`outcome`](ToolError::outcome) says whether the tool may have run,
     /// [`reason`](ToolError::reason) why. An error that the server answered is an [`Answer`].
-    pub async fn call(&self, call: ToolCall) -> Result<Answer, ToolError> {
-        driver::invoke(&self.0, call, None).await
+    pub fn call(&self, call: ToolCall) -> impl Future<Output = Result<Answer, ToolError>> + Send {
+        driver::invoke(&self.0, call, None)
     }
 
     /// The tools that the server has now, each with the definition as its caller sees it.

@@ -1,6 +1,8 @@
 //! The one loop: feeds the machine with events and does what it says. Here the layers meet.
 
 use std::{
+    future::Future,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -14,7 +16,7 @@ use mcp_transport::{
     Withdrawn,
 };
 use replay_policy::{Checkpoint, Decision, Delivery, FailedAttempt, Trust};
-use tokio::time::sleep_until;
+use tokio::time::{Instant, sleep_until};
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
@@ -44,30 +46,22 @@ struct Driver<'a> {
     reply: Option<CallReply>,
     error: Option<TransportError>,
     span: Span,
-    ended: bool,
+    /// It has begun, and its ending was not told yet.
+    under_way: bool,
 }
 
-/// Runs one invocation from its beginning to its answer or its error.
-pub(crate) async fn invoke(
+/// Makes one invocation, from its beginning to its answer or its error. It begins when it is first polled.
+///
+/// The driver is made before, since what an async function is given is kept twice, by every call in flight.
+pub(crate) fn invoke(
     shared: &Arc<Shared>,
     call: ToolCall,
     held: Option<CatalogTool>,
-) -> Result<Answer, ToolError> {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    let span = tracing::info_span!(
-        "mcp.call",
-        server = %ToolName::from(shared.name.clone()),
-        tool = %ToolName::from(call.shared_name()),
-        generation = Empty,
-        attempt = Empty,
-        delivery = Empty,
-        decision = Empty,
-        reason = Empty,
-    );
-    let driver = Driver {
+) -> impl Future<Output = Result<Answer, ToolError>> + Send {
+    let mut driver = Driver {
         shared,
-        call: call.started(),
-        id: NEXT.fetch_add(1, Ordering::Relaxed),
+        call,
+        id: 0,
         machine: Invocation::new(),
         held,
         began: None,
@@ -75,14 +69,35 @@ pub(crate) async fn invoke(
         catalog: None,
         reply: None,
         error: None,
-        span: span.clone(),
-        ended: false,
+        span: Span::none(),
+        under_way: false,
     };
-    driver.run().instrument(span).await
+    async move {
+        driver.begin();
+        let span = driver.span.clone();
+        driver.run().instrument(span).await
+    }
 }
 
 impl Driver<'_> {
-    async fn run(mut self) -> Result<Answer, ToolError> {
+    fn begin(&mut self) {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        self.id = NEXT.fetch_add(1, Ordering::Relaxed);
+        self.call.start();
+        self.span = tracing::info_span!(
+            "mcp.call",
+            server = %ToolName::from(self.shared.name.clone()),
+            tool = %ToolName::from(self.call.shared_name()),
+            generation = Empty,
+            attempt = Empty,
+            delivery = Empty,
+            decision = Empty,
+            reason = Empty,
+        );
+        self.under_way = true;
+    }
+
+    async fn run(&mut self) -> Result<Answer, ToolError> {
         let mut action = self.machine.on(Event::Begin);
         loop {
             let event = match action {
@@ -258,7 +273,7 @@ impl Driver<'_> {
         }
     }
 
-    fn finish(mut self, verdict: Verdict) -> Result<Answer, ToolError> {
+    fn finish(&mut self, verdict: Verdict) -> Result<Answer, ToolError> {
         let (outcome, reason) = match verdict {
             Verdict::Answered => (None, None),
             Verdict::NotExecuted(reason) => (Some(Outcome::NotExecuted), Some(reason)),
@@ -287,7 +302,7 @@ impl Driver<'_> {
     }
 
     fn end(&mut self, outcome: Option<Outcome>, reason: Option<Reason>, attempts: u32) {
-        self.ended = true;
+        self.under_way = false;
         if let Some(reason) = reason {
             self.span.record("reason", reason.code());
         }
@@ -312,7 +327,7 @@ impl Driver<'_> {
 impl Drop for Driver<'_> {
     /// The caller dropped the call: nobody hears its outcome, but it is recorded.
     fn drop(&mut self) {
-        if self.ended {
+        if !self.under_way {
             return;
         }
         let (outcome, attempts) = (self.machine.outcome_if_dropped(), self.machine.attempts_if_dropped());
@@ -338,10 +353,15 @@ async fn within<T>(call: &ToolCall, work: impl Future<Output = T>) -> Waited<T> 
 
 /// Ends a call whose transport ignores the call's bounds. Nothing is known of it then.
 async fn backstop(call: &ToolCall) -> TransportError {
+    let mut end = pin!(sleep_until(call.deadline() + BACKSTOP));
     tokio::select! {
-        () = async { cancelled(call.cancellation()).await; tokio::time::sleep(BACKSTOP).await } => TransportError::cancelled(),
-        () = sleep_until(call.deadline() + BACKSTOP) => TransportError::deadline(),
+        () = end.as_mut() => return TransportError::deadline(),
+        () = cancelled(call.cancellation()) => {}
     }
+    let at = end.deadline().min(Instant::now() + BACKSTOP);
+    end.as_mut().reset(at);
+    end.await;
+    TransportError::cancelled()
 }
 
 /// Waits until the caller cancels, for ever where nobody can.

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::{fmt, future::Future, sync::Arc};
 
 use mcp_discovery::CatalogTool;
 use mcp_transport::ToolCall;
@@ -51,8 +51,8 @@ impl ToolHandle {
     /// # Errors
     ///
     /// As [`Client::call`](crate::Client::call).
-    pub async fn call(&self, call: ToolCall) -> Result<Answer, ToolError> {
-        driver::invoke(&self.shared, call.with_name(self.name()), Some(self.tool.clone())).await
+    pub fn call(&self, call: ToolCall) -> impl Future<Output = Result<Answer, ToolError>> + Send {
+        driver::invoke(&self.shared, call.with_name(self.name()), Some(self.tool.clone()))
     }
 }
 

@@ -195,8 +195,13 @@ impl ToolCall {
     /// Turns the deadline into a point in time, once: later attempts share it.
     #[must_use]
     pub fn started(mut self) -> Self {
-        self.deadline = Deadline::At(self.deadline());
+        self.start();
         self
+    }
+
+    /// The same, in place.
+    pub fn start(&mut self) {
+        self.deadline = Deadline::At(self.deadline());
     }
 
     /// The same call for one more attempt: a life sign of an earlier attempt does not count for it.

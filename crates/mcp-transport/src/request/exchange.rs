@@ -1,4 +1,4 @@
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{future::Future, pin::pin, sync::Arc, time::Duration};
 
 use rmcp::{
     model::{
@@ -9,40 +9,64 @@ use rmcp::{
 };
 use tokio::time::timeout;
 
-use super::{Answer, Carrier, UnderWay, frame::Responses};
+use super::{Answer, Arrival, Carrier, UnderWay, frame::Responses};
 use crate::{CallReply, Cursor, TaskReply, TaskRequest, ToolCall, ToolPage, TransportError, answer};
 
 /// Makes one attempt over a connection that runs on rmcp.
 ///
 /// The arguments are what rmcp needs to see of them: the transport writes the request from the call.
-pub(crate) async fn call_tool(
-    carrier: &impl Carrier,
+pub(crate) fn call_tool<C: Carrier + Sync>(
+    carrier: &C,
     peer: &Peer<RoleClient>,
     call: ToolCall,
     arguments: Option<Arc<JsonObject>>,
-) -> Result<CallReply, TransportError> {
+) -> impl Future<Output = Result<CallReply, TransportError>> + Send {
+    // Not within, since what an async function is given is kept twice, by every call in flight.
     let call = call.started();
-    let attempt = async {
-        let mut under_way = UnderWay::begin(carrier, Some(call.clone()))?;
-        let mut params = CallToolRequestParams::new(call.name().to_owned());
-        params.arguments = arguments.map(Arc::unwrap_or_clone);
-        let mut request = CallToolRequest::new(params);
-        request.extensions.insert(under_way.tap());
-        let request = ClientRequest::CallToolRequest(request);
-        let mut options = PeerRequestOptions::no_options();
-        options.meta = call.meta().cloned();
-        // Silence means nothing while the host is being asked.
-        let (questions, key) = (carrier.questions(), under_way.tap().key);
-        let arrival = {
-            let work = pin!(under_way.arrival(peer, request, options));
-            call.bounded_but_for(work, || questions.asked_until(key)).await
+    async move {
+        let arrival = match UnderWay::begin(carrier, Some(call.clone())) {
+            Ok(under_way) => followed(carrier, under_way, peer, &call, arguments).await,
+            Err(error) => Err(error),
         };
-        match under_way.end(arrival.unwrap_or_else(|cut| Err(cut.into())))? {
+        let reply = arrival.and_then(|answer| match answer {
             Answer::Result(json) => answer::call_result(&json),
             Answer::Error(json) => answer::error(&json).map(CallReply::Error),
-        }
+        });
+        reply.map_err(|error| call.or_abort(error))
+    }
+}
+
+/// Sends a call and waits for what comes of it, within its bounds.
+async fn followed<C: Carrier>(
+    carrier: &C,
+    mut under_way: UnderWay<'_, C>,
+    peer: &Peer<RoleClient>,
+    call: &ToolCall,
+    arguments: Option<Arc<JsonObject>>,
+) -> Arrival {
+    // Silence means nothing while the host is being asked.
+    let (questions, key) = (carrier.questions(), under_way.tap().key);
+    let arrival = {
+        let work = pin!(sent(&mut under_way, peer, call, arguments));
+        call.bounded_but_for(work, || questions.asked_until(key)).await
     };
-    attempt.await.map_err(|error| call.or_abort(error))
+    under_way.end(arrival.unwrap_or_else(|cut| Err(cut.into())))
+}
+
+/// Not async, so that the request is not kept beside the future that sends it.
+fn sent<C: Carrier>(
+    under_way: &mut UnderWay<'_, C>,
+    peer: &Peer<RoleClient>,
+    call: &ToolCall,
+    arguments: Option<Arc<JsonObject>>,
+) -> impl Future<Output = Arrival> {
+    let mut params = CallToolRequestParams::new(call.name().to_owned());
+    params.arguments = arguments.map(Arc::unwrap_or_clone);
+    let mut request = CallToolRequest::new(params);
+    request.extensions.insert(under_way.tap());
+    let mut options = PeerRequestOptions::no_options();
+    options.meta = call.meta().cloned();
+    under_way.arrival(peer, ClientRequest::CallToolRequest(request), options)
 }
 
 /// Asks for one page of the tools over a connection that runs on rmcp, past its cache.

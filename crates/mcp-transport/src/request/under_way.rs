@@ -52,12 +52,14 @@ impl<'a, C: Carrier> UnderWay<'a, C> {
         // Apart, since it is large and soon over: the room for it is not kept while the answer is waited for.
         let sending = Box::pin(peer.send_request_with_option(request, options));
         async move {
-            let Ok(mut handle) = sending.await else {
-                return Err(TransportError::closed());
+            let response = match sending.await {
+                Ok(handle) => handle.rx,
+                Err(_) => return Err(TransportError::closed()),
             };
             // rmcp's own response is empty, or answers some other request: only its failure counts.
             let failed = async {
-                if let Ok(Ok(_)) = (&mut handle.rx).await {
+                let has_failed = !matches!(response.await, Ok(Ok(_)));
+                if !has_failed {
                     std::future::pending::<()>().await;
                 }
             };
