@@ -105,7 +105,7 @@ impl AnswerStream {
         self.last_event = event.id.take().or_else(|| self.last_event.take());
         self.retry = event.retry.take().map(Duration::from_millis).or(self.retry);
         let data = event.data.as_deref()?;
-        match self.client.sort(data.as_bytes()) {
+        match self.client.sort_answer(data.as_bytes(), &self.tap) {
             Sorted::Delivered(id) if self.tap.has_arrived() => {
                 self.answered = true;
                 // A listing goes on to rmcp, which reads the headers that calls need from it.

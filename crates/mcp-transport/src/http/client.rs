@@ -97,8 +97,8 @@ impl HttpClient {
         self.0.max_resumes
     }
 
-    pub(super) fn sort(&self, text: &[u8]) -> Sorted {
-        self.0.requests.sort(text)
+    pub(super) fn sort_answer(&self, text: &[u8], to: &Tap) -> Sorted {
+        self.0.requests.sort_answer(text, to)
     }
 
     /// Waits until a request of the server can be handed on: a stream with more of them than are answered
@@ -241,7 +241,7 @@ impl HttpClient {
         if may_be_lost && tap.is_listing() && !says_method_not_found(&body) {
             return Err(told(&tap, unusable()));
         }
-        match self.sort(&body) {
+        match self.sort_answer(&body, &tap) {
             // An answer to another request leaves this one without.
             Sorted::Delivered(_) if !tap.has_arrived() => Err(told(&tap, unusable())),
             Sorted::Delivered(id) => {
@@ -278,7 +278,7 @@ impl HttpClient {
                     return Some(event);
                 };
                 if let Some(data) = &event.data {
-                    match client.sort(data.as_bytes()) {
+                    match client.0.requests.sort(data.as_bytes()) {
                         Sorted::Delivered(id) => event.data = serde_json::to_string(&nothing_for(id)).ok(),
                         Sorted::Request(id) | Sorted::Echo(id) if !client.admits(&id, data).await => {
                             return None;

@@ -117,7 +117,7 @@ impl Requests {
     ///
     /// None when nobody waits for this id, or when its request cannot have been read yet: then what came
     /// answers some other request, such as one of a session that a relay has replaced.
-    pub(crate) fn deliver(&self, id: &RequestId, arrival: impl FnOnce() -> Arrival) -> Option<RequestId> {
+    pub(crate) fn deliver(&self, id: &RequestId, hand_over: impl FnOnce(&Tap)) -> Option<RequestId> {
         let mut taps = self.taps();
         let key = taps.key_of(id)?;
         if !taps.live.get(&key)?.tap.is_out() {
@@ -126,7 +126,7 @@ impl Requests {
         let entry = taps.remove(key)?;
         self.questions.answered(key);
         // Under the lock: whoever gives the request up afterwards finds the arrival.
-        entry.tap.arrive(arrival());
+        hand_over(&entry.tap);
         entry.id
     }
 

@@ -25,10 +25,20 @@ pub(crate) struct Tap {
     lists: AtomicBool,
     /// While it was out, an answer came to a request that nobody had made.
     strayed: AtomicBool,
-    arrival: Mutex<Option<oneshot::Sender<Arrival>>>,
+    waiting: Mutex<Waiting>,
     /// Told when it was sealed before the whole of it had left.
     #[cfg(feature = "http")]
     withheld: Notify,
+}
+
+/// Whoever waits for what comes of the request.
+struct Waiting {
+    /// Not dropped before it is told: that would tell, too.
+    told: Option<oneshot::Sender<Arrival>>,
+    /// What has come, to be found when rmcp's service is done with the request, too: one wake for both.
+    finds: Option<Arrival>,
+    /// Nobody looks for it any more.
+    has_looked: bool,
 }
 
 /// How far the request's frame has got. Whoever holds this lock decides whether a byte may leave.
@@ -79,6 +89,17 @@ impl Sending {
     }
 }
 
+impl Waiting {
+    fn tell(&mut self, arrival: Arrival) {
+        if self.finds.is_none()
+            && let Some(sender) = self.told.take()
+        {
+            // An error only says that the caller has left.
+            let _ = sender.send(arrival);
+        }
+    }
+}
+
 impl Tap {
     pub(crate) fn new(key: u64, call: Option<ToolCall>) -> (Self, oneshot::Receiver<Arrival>) {
         let (arrival, receiver) = oneshot::channel();
@@ -89,7 +110,7 @@ impl Tap {
                 sending: Mutex::default(),
                 lists: AtomicBool::new(false),
                 strayed: AtomicBool::new(false),
-                arrival: Mutex::new(Some(arrival)),
+                waiting: Mutex::new(Waiting { told: Some(arrival), finds: None, has_looked: false }),
                 #[cfg(feature = "http")]
                 withheld: Notify::new(),
             },
@@ -147,10 +168,11 @@ impl Tap {
         sending.accepted = sending.json_len;
     }
 
-    /// Whether something was handed over.
+    /// Whether something has come.
     #[cfg(feature = "http")]
     pub(crate) fn has_arrived(&self) -> bool {
-        self.arrival.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        let waiting = self.waiting();
+        waiting.told.is_none() || waiting.finds.is_some()
     }
 
     /// Notes an answer to a request that nobody had made: it may have been meant for this one.
@@ -166,11 +188,29 @@ impl Tap {
 
     /// Hands over what came of the request. Only the first arrival counts.
     pub(crate) fn arrive(&self, arrival: Arrival) {
-        let sender = self.arrival.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(sender) = sender {
-            // An error only says that the caller has left.
-            let _ = sender.send(arrival);
+        self.waiting().tell(arrival);
+    }
+
+    /// The same where rmcp is about to be told that the request is over: whoever waits for that finds this.
+    #[cfg(feature = "http")]
+    pub(crate) fn arrive_with_rmcp(&self, arrival: Arrival) {
+        let mut waiting = self.waiting();
+        if waiting.has_looked {
+            waiting.tell(arrival);
+        } else if waiting.told.is_some() && waiting.finds.is_none() {
+            waiting.finds = Some(arrival);
         }
+    }
+
+    /// What has come and was not told. Whatever comes later is.
+    pub(crate) fn found(&self) -> Option<Arrival> {
+        let mut waiting = self.waiting();
+        waiting.has_looked = true;
+        waiting.finds.take()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -211,6 +251,25 @@ mod tests {
         tap.arrive(Err(TransportError::cancelled()));
         assert!(tap.is_listing() && tap.has_arrived());
         assert!(arrival.try_recv().unwrap().is_err_and(|error| error.kind().code() == "connection_lost"));
+    }
+
+    #[test]
+    fn what_rmcp_is_about_to_be_told_is_found_by_whoever_waits_for_that_and_wakes_nobody_before() {
+        let (tap, mut arrival) = Tap::new(0, None);
+        tap.arrive_with_rmcp(Err(TransportError::lost()));
+        assert!(tap.has_arrived());
+        tap.arrive(Err(TransportError::cancelled()));
+        tap.arrive_with_rmcp(Err(TransportError::cancelled()));
+        assert!(matches!(arrival.try_recv(), Err(oneshot::error::TryRecvError::Empty)));
+        assert!(tap.found().unwrap().is_err_and(|error| error.kind().code() == "connection_lost"));
+    }
+
+    #[test]
+    fn what_comes_when_rmcp_is_done_already_is_told_at_once() {
+        let (tap, mut arrival) = Tap::new(0, None);
+        assert!(tap.found().is_none());
+        tap.arrive_with_rmcp(Err(TransportError::lost()));
+        assert!(tap.has_arrived() && arrival.try_recv().unwrap().is_err());
     }
 
     #[test]

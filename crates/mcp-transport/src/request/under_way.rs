@@ -56,17 +56,20 @@ impl<'a, C: Carrier> UnderWay<'a, C> {
                 Ok(handle) => handle.rx,
                 Err(_) => return Err(TransportError::closed()),
             };
-            // rmcp's own response is empty, or answers some other request: only its failure counts.
-            let failed = async {
+            // rmcp's own response is empty, or answers some other request: what counts is its failure, and
+            // that what came may be found by now.
+            let (tap, lost) = (&self.tap, || Err(TransportError::lost()));
+            let done = async {
                 let has_failed = !matches!(response.await, Ok(Ok(_)));
-                if !has_failed {
-                    std::future::pending::<()>().await;
+                match tap.found() {
+                    None if !has_failed => std::future::pending().await,
+                    found => found,
                 }
             };
             tokio::select! {
                 biased;
-                arrival = &mut self.arrival => arrival.unwrap_or_else(|_| Err(TransportError::lost())),
-                () = failed => self.arrival.try_recv().unwrap_or_else(|_| Err(TransportError::lost())),
+                arrival = &mut self.arrival => arrival.unwrap_or_else(|_| lost()),
+                found = done => found.or_else(|| self.arrival.try_recv().ok()).unwrap_or_else(lost),
             }
         }
     }
@@ -80,7 +83,7 @@ impl<'a, C: Carrier> UnderWay<'a, C> {
         };
         let sealed = self.carrier.give_up(&self.tap).delivery();
         // An answer that came before the request was given up stands.
-        if let Ok(Ok(answer)) = self.arrival.try_recv() {
+        if let Some(Ok(answer)) = self.tap.found().or_else(|| self.arrival.try_recv().ok()) {
             return Ok(answer);
         }
         let waited = matches!(error.kind(), ErrorKind::Deadline | ErrorKind::IdleTimeout);
