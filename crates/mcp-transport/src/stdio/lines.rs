@@ -1,23 +1,32 @@
-use std::{io, pin::Pin};
+use std::{io, ops::Range, pin::Pin};
 
 use rmcp::model::RequestId;
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// A line longer than this is dropped; the call that it answers fails with a definite error.
 pub(super) const DEFAULT_MAX_LINE: usize = 16 * 1024 * 1024;
-/// What is kept of a dropped line to find out whose answer it was.
+/// What is kept of a dropped line, at each end, to find out whose answer it was.
 const EDGE: usize = 512;
+/// The room of a buffer at first, which is what an idle connection holds.
+const IDLE: usize = 8 * 1024;
+/// The room of one that was found full: as much as a pipe of Linux holds.
+const BUSY: usize = 64 * 1024;
 /// A buffer that grew beyond this for one line is given back.
 const KEEP: usize = 256 * 1024;
 
 /// Reads lines with a bound on their length. Cancel-safe: what was read stays here.
 pub(super) struct Lines {
-    reader: BufReader<Pin<Box<dyn AsyncRead + Send>>>,
-    line: Vec<u8>,
+    reader: Pin<Box<dyn AsyncRead + Send>>,
+    /// The line that was returned, and what was read after it.
+    buffer: Vec<u8>,
+    line: Range<usize>,
+    /// Where the next line begins.
+    next: usize,
+    /// Up to where it has no newline.
+    searched: usize,
     max: usize,
-    /// The end of an oversized line, while it is being dropped.
-    dropping: Option<Vec<u8>>,
-    taken: bool,
+    /// The ends of an oversized line, while it is being dropped.
+    dropping: Option<Ends>,
 }
 
 pub(super) enum Line {
@@ -31,64 +40,83 @@ pub(super) enum Line {
 
 impl Lines {
     pub(super) fn new(reader: Pin<Box<dyn AsyncRead + Send>>, max: usize) -> Self {
-        Self {
-            reader: BufReader::with_capacity(64 * 1024, reader),
-            line: Vec::new(),
-            max,
-            dropping: None,
-            taken: false,
-        }
+        let buffer = Vec::with_capacity(IDLE);
+        Self { reader, buffer, line: 0..0, next: 0, searched: 0, max, dropping: None }
     }
 
     /// The line that [`next`](Self::next) returned, without its newline.
     pub(super) fn line(&self) -> &[u8] {
-        &self.line
+        &self.buffer[self.line.clone()]
     }
 
     pub(super) async fn next(&mut self) -> Line {
-        if std::mem::take(&mut self.taken) {
-            self.line.clear();
-            self.line.shrink_to(KEEP);
-        }
         loop {
-            let available = match self.reader.fill_buf().await {
-                Ok(available) => available,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // A stream that cannot be read has ended.
-                Err(_) => &[],
-            };
-            if available.is_empty() {
-                self.taken = true;
-                return Line::End;
-            }
-            let newline = memchr::memchr(b'\n', available);
-            let (text, consumed) = match newline {
-                Some(at) => (&available[..at], at + 1),
-                None => (available, available.len()),
-            };
-            if let Some(tail) = &mut self.dropping {
-                keep_end(tail, text);
-            } else if self.line.len() + text.len() > self.max {
-                let mut tail = Vec::new();
-                keep_end(&mut tail, text);
-                self.line.truncate(EDGE);
-                if self.line.len() < EDGE {
-                    let missing = (EDGE - self.line.len()).min(text.len());
-                    self.line.extend_from_slice(&text[..missing]);
-                }
-                self.dropping = Some(tail);
-            } else {
-                self.line.extend_from_slice(text);
-            }
-            self.reader.consume(consumed);
-            if newline.is_some() {
-                self.taken = true;
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
+                self.line = self.next..self.searched + at;
+                self.next = self.line.end + 1;
+                self.searched = self.next;
                 return match self.dropping.take() {
-                    Some(tail) => Line::Oversized(answered_id(&self.line, &tail)),
+                    Some(dropped) => Line::Oversized(dropped.and(self.line()).answered_id()),
+                    None if self.line.len() > self.max => {
+                        Line::Oversized(Ends::default().and(self.line()).answered_id())
+                    }
                     None => Line::Whole,
                 };
             }
+            let text = &self.buffer[self.next..];
+            if self.dropping.is_some() || text.len() > self.max {
+                self.dropping = Some(self.dropping.take().unwrap_or_default().and(text));
+                self.next = self.buffer.len();
+            }
+            self.make_room();
+            match self.reader.read_buf(&mut self.buffer).await {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A stream that cannot be read has ended.
+                Ok(0) | Err(_) => {
+                    self.line = self.next..self.buffer.len();
+                    self.next = self.line.end;
+                    self.searched = self.next;
+                    return Line::End;
+                }
+                Ok(_) => {}
+            }
         }
+    }
+
+    /// Before more is read: lets go of the lines that were returned, and grows where nothing is free.
+    fn make_room(&mut self) {
+        let was_full = self.buffer.len() == self.buffer.capacity();
+        self.line = 0..0;
+        self.buffer.drain(..self.next);
+        self.next = 0;
+        self.searched = self.buffer.len();
+        if self.buffer.len() < KEEP {
+            self.buffer.shrink_to(KEEP);
+        }
+        if was_full {
+            let room = (self.buffer.capacity() * 2).min(BUSY).max(self.buffer.len() + 1);
+            self.buffer.reserve(room - self.buffer.len());
+        }
+    }
+}
+
+/// The two ends of a text that is not kept.
+#[derive(Default)]
+struct Ends {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+}
+
+impl Ends {
+    fn and(mut self, text: &[u8]) -> Self {
+        let missing = (EDGE - self.head.len()).min(text.len());
+        self.head.extend_from_slice(&text[..missing]);
+        keep_end(&mut self.tail, text);
+        self
+    }
+
+    fn answered_id(&self) -> Option<RequestId> {
+        answered_id(&self.head, &self.tail)
     }
 }
 
@@ -159,6 +187,8 @@ fn scalar(text: &[u8]) -> Option<(&[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncWriteExt;
+
     use super::*;
 
     async fn lines_of(text: &'static str, max: usize) -> Vec<String> {
@@ -187,6 +217,35 @@ mod tests {
             lines_of("0123456789\n0123456789x\nok\n", 10).await,
             ["0123456789", "oversized None", "ok", "end "]
         );
+    }
+
+    #[tokio::test]
+    async fn lines_of_any_length_come_as_they_were_sent_and_their_room_is_given_back() {
+        let lengths = [0, 1, 511, 512, IDLE - 1, IDLE, IDLE + 1, BUSY, KEEP, 3 * KEEP, 0, 7];
+        let sent: Vec<String> = lengths.iter().map(|length| "x".repeat(*length)).collect();
+        let (ours, mut theirs) = tokio::io::duplex(1000);
+        let all = sent.join("\n") + "\n";
+        let writing = tokio::spawn(async move { theirs.write_all(all.as_bytes()).await });
+        let mut lines = Lines::new(Box::pin(ours), DEFAULT_MAX_LINE);
+        assert_eq!(lines.buffer.capacity(), IDLE);
+        for sent in sent {
+            assert!(matches!(lines.next().await, Line::Whole));
+            assert_eq!(lines.line().len(), sent.len());
+            assert!(lines.line().iter().all(|byte| *byte == b'x'));
+        }
+        writing.await.unwrap().unwrap();
+        assert!(matches!(lines.next().await, Line::End));
+        assert!(lines.line().is_empty() && lines.buffer.capacity() <= KEEP);
+    }
+
+    #[tokio::test]
+    async fn whoever_fills_the_buffer_is_given_more_at_a_time() {
+        let text = "a line\n".repeat(BUSY);
+        let mut lines = Lines::new(Box::pin(io::Cursor::new(text)), 10);
+        while matches!(lines.next().await, Line::Whole) {
+            assert_eq!(lines.line(), b"a line");
+        }
+        assert_eq!(lines.buffer.capacity(), BUSY);
     }
 
     #[test]
