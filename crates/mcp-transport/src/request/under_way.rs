@@ -106,3 +106,114 @@ impl<C: Carrier> Drop for UnderWay<'_, C> {
         }
     }
 }
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use std::{io, time::Duration};
+
+    use rmcp::{
+        model::{ClientConfig, ClientJsonRpcMessage, PingRequest, RequestId},
+        service::{RunningService, RxJsonRpcMessage, TxJsonRpcMessage, serve_directly},
+        transport::Transport,
+    };
+    use tokio::{sync::mpsc, time::timeout};
+
+    use super::*;
+    use crate::request::{Requests, nothing_for};
+
+    /// Answers each request with nothing, or fails to send it.
+    struct FarEnd {
+        answers: bool,
+        ids: (mpsc::UnboundedSender<RequestId>, mpsc::UnboundedReceiver<RequestId>),
+    }
+
+    impl Transport<RoleClient> for FarEnd {
+        type Error = io::Error;
+
+        fn send(
+            &mut self,
+            message: TxJsonRpcMessage<RoleClient>,
+        ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+            if let (ClientJsonRpcMessage::Request(request), true) = (message, self.answers) {
+                self.ids.0.send(request.id).unwrap();
+            }
+            std::future::ready(if self.answers { Ok(()) } else { Err(io::ErrorKind::NotConnected.into()) })
+        }
+
+        async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+            self.ids.1.recv().await.map(nothing_for)
+        }
+
+        async fn close(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Carrier for Requests {
+        fn open(
+            &self,
+            call: Option<ToolCall>,
+        ) -> Result<(Arc<Tap>, oneshot::Receiver<Arrival>), TransportError> {
+            Self::open(self, call)
+        }
+
+        fn give_up(&self, tap: &Arc<Tap>) -> Extent {
+            self.forget(tap);
+            tap.seal()
+        }
+
+        fn questions(&self) -> &Questions {
+            Self::questions(self)
+        }
+    }
+
+    fn service(answers: bool) -> RunningService<RoleClient, ClientConfig> {
+        let far_end = FarEnd { answers, ids: mpsc::unbounded_channel() };
+        serve_directly(ClientConfig::default(), far_end, None)
+    }
+
+    async fn arrival(under_way: &mut UnderWay<'_, Requests>, peer: &Peer<RoleClient>) -> Option<Arrival> {
+        let request = ClientRequest::PingRequest(PingRequest::default());
+        let arrival = under_way.arrival(peer, request, PeerRequestOptions::no_options());
+        timeout(Duration::from_secs(1), arrival).await.ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_rmcp_failed_to_send_has_ended_though_nothing_else_tells() {
+        let (service, requests) = (service(false), Requests::default());
+        let mut under_way = UnderWay::begin(&requests, None).unwrap();
+        let arrival = arrival(&mut under_way, service.peer()).await.expect("it ends");
+        assert!(arrival.is_err_and(|error| error.kind() == ErrorKind::Lost));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_come_is_found_when_rmcp_is_done() {
+        let (service, requests) = (service(true), Requests::default());
+        let mut under_way = UnderWay::begin(&requests, None).unwrap();
+        under_way.tap().arrive_with_rmcp(Err(TransportError::reply_too_large()));
+        let arrival = arrival(&mut under_way, service.peer()).await.expect("it ends");
+        assert!(arrival.is_err_and(|error| error.kind() == ErrorKind::ReplyTooLarge));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_empty_answer_alone_ends_nothing_and_what_comes_later_is_told() {
+        let (service, requests) = (service(true), Requests::default());
+        let mut under_way = UnderWay::begin(&requests, None).unwrap();
+        let tap = under_way.tap();
+        let later = async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            tap.arrive_with_rmcp(Err(TransportError::reply_too_large()));
+        };
+        let (arrival, ()) = tokio::join!(arrival(&mut under_way, service.peer()), later);
+        assert!(arrival.expect("it ends").is_err_and(|error| error.kind() == ErrorKind::ReplyTooLarge));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_come_stands_though_rmcp_is_not_done_when_the_wait_ends() {
+        let requests = Requests::default();
+        let under_way = UnderWay::begin(&requests, None).unwrap();
+        let answer = serde_json::value::RawValue::from_string("{}".to_owned()).unwrap();
+        under_way.tap().arrive_with_rmcp(Ok(crate::request::Answer::Result(answer)));
+        assert!(under_way.end(Err(TransportError::deadline())).is_ok());
+    }
+}
