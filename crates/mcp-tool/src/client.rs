@@ -60,7 +60,8 @@ impl Client {
 
     /// Makes one invocation.
     ///
-    /// Without a handle, the call is made for the tool as it is listed when the invocation begins.
+    /// Without a handle, the call is made for the tool as it is listed when the invocation begins: when its
+    /// future is first polled.
     ///
     /// # Errors
     ///

@@ -330,6 +330,9 @@ impl Drop for Driver<'_> {
         if !self.under_way {
             return;
         }
+        // Dropped from outside of it.
+        let span = self.span.clone();
+        let _inside = span.enter();
         let (outcome, attempts) = (self.machine.outcome_if_dropped(), self.machine.attempts_if_dropped());
         self.end(Some(outcome), Some(Reason::Dropped), attempts);
     }

@@ -30,6 +30,8 @@ struct Lines {
     fields: Vec<&'static str>,
     values: BTreeMap<String, String>,
     events: Vec<String>,
+    /// How many spans are entered.
+    inside: usize,
     /// Everything that was ever recorded.
     text: String,
 }
@@ -70,13 +72,20 @@ impl Subscriber for Log {
         let mut words = Lines::default();
         event.record(&mut words);
         let mut lines = self.0.lock().unwrap();
+        assert!(lines.inside > 0, "an event outside of the span");
         lines.text.push_str(&words.text);
         lines.events.push(words.values.remove("message").expect("events have a message"));
     }
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
+
+    fn enter(&self, _: &Id) {
+        self.0.lock().unwrap().inside += 1;
+    }
+
+    fn exit(&self, _: &Id) {
+        self.0.lock().unwrap().inside -= 1;
+    }
 }
 
 impl Visit for Lines {

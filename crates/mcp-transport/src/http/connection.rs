@@ -131,6 +131,10 @@ impl Carrier for HttpCarrier {
         self.requests.open(call)
     }
 
+    fn answered(&self, tap: &Tap) {
+        self.requests.forget(tap);
+    }
+
     fn give_up(&self, tap: &Arc<Tap>) -> Extent {
         let extent = tap.seal();
         if let Some(id) = self.requests.forget(tap)

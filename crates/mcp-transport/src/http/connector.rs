@@ -242,7 +242,7 @@ impl<H: ClientHandler + Clone> HttpConnector<H> {
     }
 
     /// The same through a layer above our client, such as rmcp's `AuthClient`. What the layer posts
-    /// again is refused.
+    /// again is refused. A call returns when the layer has passed on what came for it.
     ///
     /// # Errors
     ///

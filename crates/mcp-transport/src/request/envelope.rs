@@ -4,7 +4,9 @@ use rmcp::model::{EmptyResult, ProgressNotificationParam, RequestId, ServerJsonR
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Answer, Arrival, Requests, Tap};
+#[cfg(feature = "http")]
+use super::Tap;
+use super::{Answer, Arrival, Requests};
 use crate::{Event, TransportError};
 
 /// The outermost members of a message, whatever it is.
@@ -66,24 +68,26 @@ impl Requests {
     /// Takes a message that came in: hands an answer to whoever waits for it, and tells progress and
     /// events. Whatever it is, it harms nothing.
     pub(crate) fn sort(&self, text: &[u8]) -> Sorted {
-        self.sort_by(text, Tap::arrive)
+        self.sort_by(text, |id, envelope| self.deliver(id, || envelope.arrival()))
     }
 
-    /// The same for what came in answer to one request. If it is the answer, rmcp is to be told of it next.
+    /// The same for what came in answer to one request; see
+    /// [`deliver_with_rmcp`](Self::deliver_with_rmcp).
     #[cfg(feature = "http")]
     pub(crate) fn sort_answer(&self, text: &[u8], to: &Tap) -> Sorted {
-        self.sort_by(text, |tap, arrival| match std::ptr::eq(tap, to) {
-            true => tap.arrive_with_rmcp(arrival),
-            false => tap.arrive(arrival),
-        })
+        self.sort_by(text, |id, envelope| self.deliver_with_rmcp(id, to, || envelope.arrival()))
     }
 
-    fn sort_by(&self, text: &[u8], hand_over: impl FnOnce(&Tap, Arrival)) -> Sorted {
+    fn sort_by(
+        &self,
+        text: &[u8],
+        deliver: impl FnOnce(&RequestId, &Envelope<'_>) -> Option<RequestId>,
+    ) -> Sorted {
         let Some(envelope) = Envelope::of(text) else {
             return Sorted::Stray;
         };
         match (&envelope.id, envelope.method.as_deref()) {
-            (Some(id), None) => match self.deliver(id, |tap| hand_over(tap, envelope.arrival())) {
+            (Some(id), None) => match deliver(id, &envelope) {
                 Some(id) => Sorted::Delivered(id),
                 None => {
                     self.stray(id);

@@ -43,20 +43,22 @@ struct Taps {
 
 struct Entry {
     tap: Arc<Tap>,
+    /// Its answer has come, and waits to be found.
+    answered: bool,
     id: Option<RequestId>,
     token: Option<ProgressToken>,
 }
 
 impl Taps {
-    fn remove(&mut self, key: u64) -> Option<Entry> {
-        let entry = self.live.remove(&key)?;
-        if let Some(id) = &entry.id {
-            self.by_id.remove(id);
+    /// Nothing more is taken for the request. Returns its id, if rmcp had given it one.
+    fn unlist(&mut self, key: u64) -> Option<RequestId> {
+        let entry = self.live.get_mut(&key)?;
+        if let Some(token) = entry.token.take() {
+            self.by_token.remove(&token);
         }
-        if let Some(token) = &entry.token {
-            self.by_token.remove(token);
-        }
-        Some(entry)
+        let id = entry.id.take()?;
+        self.by_id.remove(&id);
+        Some(id)
     }
 
     fn key_of(&self, id: &RequestId) -> Option<u64> {
@@ -91,7 +93,7 @@ impl Requests {
         taps.next += 1;
         let (tap, arrival) = Tap::new(key, call);
         let tap = Arc::new(tap);
-        taps.live.insert(key, Entry { tap: tap.clone(), id: None, token: None });
+        taps.live.insert(key, Entry { tap: tap.clone(), answered: false, id: None, token: None });
         Ok((tap, arrival))
     }
 
@@ -117,17 +119,46 @@ impl Requests {
     ///
     /// None when nobody waits for this id, or when its request cannot have been read yet: then what came
     /// answers some other request, such as one of a session that a relay has replaced.
-    pub(crate) fn deliver(&self, id: &RequestId, hand_over: impl FnOnce(&Tap)) -> Option<RequestId> {
+    ///
+    /// Under the lock: whoever gives the request up afterwards finds the arrival.
+    pub(crate) fn deliver(&self, id: &RequestId, arrival: impl FnOnce() -> Arrival) -> Option<RequestId> {
         let mut taps = self.taps();
+        let key = self.asked_by(&taps, id)?;
+        let id = taps.unlist(key);
+        taps.live.remove(&key)?.tap.arrive(arrival());
+        id
+    }
+
+    /// The same for what came in answer to one request, of which rmcp is told next. Where it is that
+    /// request's, it is found by whoever waits for rmcp; the request is followed until then, or until the
+    /// connection ends.
+    #[cfg(feature = "http")]
+    pub(crate) fn deliver_with_rmcp(
+        &self,
+        id: &RequestId,
+        to: &Tap,
+        arrival: impl FnOnce() -> Arrival,
+    ) -> Option<RequestId> {
+        let mut taps = self.taps();
+        let key = self.asked_by(&taps, id)?;
+        let id = taps.unlist(key);
+        if key == to.key {
+            taps.live.get_mut(&key)?.answered = true;
+            to.arrive_with_rmcp(arrival());
+        } else {
+            taps.live.remove(&key)?.tap.arrive(arrival());
+        }
+        id
+    }
+
+    /// Which request it is that an answer with this id is for.
+    fn asked_by(&self, taps: &Taps, id: &RequestId) -> Option<u64> {
         let key = taps.key_of(id)?;
         if !taps.live.get(&key)?.tap.is_out() {
             return None;
         }
-        let entry = taps.remove(key)?;
         self.questions.answered(key);
-        // Under the lock: whoever gives the request up afterwards finds the arrival.
-        hand_over(&entry.tap);
-        entry.id
+        Some(key)
     }
 
     /// Nobody waits for an answer with this id. One that was never given to a request may have been meant
@@ -143,11 +174,16 @@ impl Requests {
         }
     }
 
-    /// Follows a request no longer. Returns its id, if rmcp had given it one.
+    /// Follows a request no longer. Returns its id, if rmcp had given it one and it was not answered.
     pub(crate) fn forget(&self, tap: &Tap) -> Option<RequestId> {
-        let entry = self.taps().remove(tap.key)?;
-        self.questions.give_up(tap.key);
-        entry.id
+        let mut taps = self.taps();
+        let id = taps.unlist(tap.key);
+        let entry = taps.live.remove(&tap.key)?;
+        drop(taps);
+        if !entry.answered {
+            self.questions.give_up(tap.key);
+        }
+        id
     }
 
     /// The request that is under way with this progress token, if the server can have read it.
@@ -162,10 +198,11 @@ impl Requests {
         let mut taps = self.taps();
         taps.by_id.clear();
         taps.by_token.clear();
-        for entry in std::mem::take(&mut taps.live).into_values() {
-            entry.tap.arrive(Err(TransportError::lost()));
-        }
+        // Before anybody is told: who is sees it.
         let was_open = !self.ended.swap(true, Ordering::AcqRel);
+        for entry in std::mem::take(&mut taps.live).into_values() {
+            entry.tap.end();
+        }
         drop(taps);
         self.questions.end();
         if was_open {
@@ -228,5 +265,69 @@ impl Requests {
 
     fn taps(&self) -> MutexGuard<'_, Taps> {
         self.taps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use std::{
+        pin::pin,
+        task::{Context, Wake, Waker},
+    };
+
+    use super::*;
+    use crate::request::Answer;
+
+    fn answer() -> Arrival {
+        Ok(Answer::Result(serde_json::value::RawValue::from_string("{}".to_owned()).expect("it is JSON")))
+    }
+
+    /// Requests with one that is out, under the id 1.
+    fn with_one_out() -> (Arc<Requests>, Arc<Tap>, oneshot::Receiver<Arrival>) {
+        let requests = Arc::new(Requests::default());
+        let (tap, arrival) = requests.open(None).unwrap();
+        assert!(requests.register(&tap, &RequestId::Number(1), Some(ProgressToken(RequestId::Number(1)))));
+        tap.sending().json_len = 1;
+        tap.rule_out_proof();
+        (requests, tap, arrival)
+    }
+
+    /// Looks whether the connection has ended when it is woken.
+    struct Looks(Arc<Requests>, std::sync::Mutex<Option<bool>>);
+
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {
+            *self.1.lock().unwrap() = Some(self.0.is_ended());
+        }
+    }
+
+    #[test]
+    fn whoever_is_told_of_the_end_sees_it() {
+        let (requests, _, arrival) = with_one_out();
+        let looks = Arc::new(Looks(requests.clone(), std::sync::Mutex::default()));
+        let (waker, mut arrival) = (Waker::from(looks.clone()), pin!(arrival));
+        assert!(arrival.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        requests.end();
+        assert_eq!(*looks.1.lock().unwrap(), Some(true));
+    }
+
+    #[test]
+    fn an_answer_that_waits_to_be_found_is_told_when_the_connection_ends() {
+        let (requests, tap, mut arrival) = with_one_out();
+        assert!(requests.deliver_with_rmcp(&RequestId::Number(1), &tap, answer).is_some());
+        assert!(arrival.try_recv().is_err());
+        requests.end();
+        assert!(arrival.try_recv().unwrap().is_ok());
+    }
+
+    #[test]
+    fn an_answer_that_waits_to_be_found_is_the_last_that_is_taken_for_its_request() {
+        let (requests, tap, _arrival) = with_one_out();
+        assert!(requests.deliver_with_rmcp(&RequestId::Number(1), &tap, answer).is_some());
+        assert!(requests.deliver(&RequestId::Number(1), || Err(TransportError::cancelled())).is_none());
+        assert!(requests.by_token(&ProgressToken(RequestId::Number(1))).is_none());
+        assert!(requests.forget(&tap).is_none(), "nothing is left to be cancelled");
+        assert!(tap.found().unwrap().is_ok());
+        assert!(requests.taps().live.is_empty());
     }
 }

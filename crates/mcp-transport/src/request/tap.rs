@@ -37,7 +37,7 @@ struct Waiting {
     told: Option<oneshot::Sender<Arrival>>,
     /// What has come, to be found when rmcp's service is done with the request, too: one wake for both.
     finds: Option<Arrival>,
-    /// Nobody looks for it any more.
+    /// Nobody waits for rmcp any more.
     has_looked: bool,
 }
 
@@ -191,7 +191,7 @@ impl Tap {
         self.waiting().tell(arrival);
     }
 
-    /// The same where rmcp is about to be told that the request is over: whoever waits for that finds this.
+    /// The same where rmcp is told next that the request is over: whoever waits for that finds this.
     #[cfg(feature = "http")]
     pub(crate) fn arrive_with_rmcp(&self, arrival: Arrival) {
         let mut waiting = self.waiting();
@@ -202,11 +202,19 @@ impl Tap {
         }
     }
 
-    /// What has come and was not told. Whatever comes later is.
+    /// What has come without being told. Whatever comes later is.
     pub(crate) fn found(&self) -> Option<Arrival> {
         let mut waiting = self.waiting();
         waiting.has_looked = true;
         waiting.finds.take()
+    }
+
+    /// The connection has ended, and rmcp may be told nothing more.
+    pub(crate) fn end(&self) {
+        let mut waiting = self.waiting();
+        waiting.has_looked = true;
+        let arrival = waiting.finds.take();
+        waiting.tell(arrival.unwrap_or_else(|| Err(TransportError::lost())));
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {

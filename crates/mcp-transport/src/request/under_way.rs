@@ -18,6 +18,9 @@ pub(crate) trait Carrier {
     /// rmcp forgets it. Returns how much of it had left.
     fn give_up(&self, tap: &Arc<Tap>) -> Extent;
 
+    /// Follows a request no longer, whose answer was found.
+    fn answered(&self, _tap: &Tap) {}
+
     /// What the server asks meanwhile.
     fn questions(&self) -> &Questions;
 }
@@ -78,7 +81,10 @@ impl<'a, C: Carrier> UnderWay<'a, C> {
     pub(crate) fn end(mut self, arrival: Arrival) -> Arrival {
         self.open = false;
         let error = match arrival {
-            Ok(answer) => return Ok(answer),
+            Ok(answer) => {
+                self.carrier.answered(&self.tap);
+                return Ok(answer);
+            }
             Err(error) => error,
         };
         let sealed = self.carrier.give_up(&self.tap).delivery();

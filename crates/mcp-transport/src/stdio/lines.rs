@@ -7,11 +7,12 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 pub(super) const DEFAULT_MAX_LINE: usize = 16 * 1024 * 1024;
 /// What is kept of a dropped line, at each end, to find out whose answer it was.
 const EDGE: usize = 512;
-/// The room of a buffer at first, which is what an idle connection holds.
-const IDLE: usize = 8 * 1024;
-/// The room of one that was found full: as much as a pipe of Linux holds.
+/// The room of a buffer at first, which is what a connection with little traffic holds.
+const FIRST: usize = 8 * 1024;
+/// Up to where the room of one that was full is doubled, as much as a pipe of Linux holds. Only an
+/// unfinished line is given more.
 const BUSY: usize = 64 * 1024;
-/// A buffer that grew beyond this for one line is given back.
+/// What is kept at most of a buffer that grew for one line.
 const KEEP: usize = 256 * 1024;
 
 /// Reads lines with a bound on their length. Cancel-safe: what was read stays here.
@@ -40,7 +41,7 @@ pub(super) enum Line {
 
 impl Lines {
     pub(super) fn new(reader: Pin<Box<dyn AsyncRead + Send>>, max: usize) -> Self {
-        let buffer = Vec::with_capacity(IDLE);
+        let buffer = Vec::with_capacity(FIRST);
         Self { reader, buffer, line: 0..0, next: 0, searched: 0, max, dropping: None }
     }
 
@@ -94,8 +95,11 @@ impl Lines {
             self.buffer.shrink_to(KEEP);
         }
         if was_full {
-            let room = (self.buffer.capacity() * 2).min(BUSY).max(self.buffer.len() + 1);
-            self.buffer.reserve(room - self.buffer.len());
+            let (unfinished, doubled) = (self.buffer.len(), self.buffer.capacity() * 2);
+            let wanted = if unfinished > BUSY / 2 { doubled } else { doubled.min(BUSY) };
+            // No further than to where the line is known to be too long.
+            let room = wanted.min(self.max.saturating_add(BUSY)).max(unfinished + 1);
+            self.buffer.reserve_exact(room - unfinished);
         }
     }
 }
@@ -221,13 +225,13 @@ mod tests {
 
     #[tokio::test]
     async fn lines_of_any_length_come_as_they_were_sent_and_their_room_is_given_back() {
-        let lengths = [0, 1, 511, 512, IDLE - 1, IDLE, IDLE + 1, BUSY, KEEP, 3 * KEEP, 0, 7];
+        let lengths = [0, 1, 511, 512, FIRST - 1, FIRST, FIRST + 1, BUSY, KEEP, 3 * KEEP, 0, 7];
         let sent: Vec<String> = lengths.iter().map(|length| "x".repeat(*length)).collect();
         let (ours, mut theirs) = tokio::io::duplex(1000);
         let all = sent.join("\n") + "\n";
         let writing = tokio::spawn(async move { theirs.write_all(all.as_bytes()).await });
         let mut lines = Lines::new(Box::pin(ours), DEFAULT_MAX_LINE);
-        assert_eq!(lines.buffer.capacity(), IDLE);
+        assert_eq!(lines.buffer.capacity(), FIRST);
         for sent in sent {
             assert!(matches!(lines.next().await, Line::Whole));
             assert_eq!(lines.line().len(), sent.len());
@@ -236,6 +240,66 @@ mod tests {
         writing.await.unwrap().unwrap();
         assert!(matches!(lines.next().await, Line::End));
         assert!(lines.line().is_empty() && lines.buffer.capacity() <= KEEP);
+    }
+
+    /// What comes of a text that arrives byte by byte.
+    async fn byte_by_byte(text: &str, max: usize) -> Vec<String> {
+        let (ours, mut theirs) = tokio::io::duplex(1);
+        let text = text.to_owned();
+        let writing = tokio::spawn(async move { theirs.write_all(text.as_bytes()).await });
+        let mut lines = Lines::new(Box::pin(ours), max);
+        let mut seen = Vec::new();
+        loop {
+            match lines.next().await {
+                Line::Whole => seen.push(format!("{} bytes", lines.line().len())),
+                Line::Oversized(id) => seen.push(format!("oversized {:?}", id.map(|id| id.to_string()))),
+                Line::End => break,
+            }
+        }
+        writing.await.unwrap().unwrap();
+        seen
+    }
+
+    #[tokio::test]
+    async fn a_line_that_comes_byte_by_byte_is_dropped_over_the_limit_and_not_at_it() {
+        let filling = "x".repeat(2 * EDGE);
+        let head = format!("{{\"id\":7,\"result\":{{\"text\":\"{filling}\"}}}}\n");
+        let tail = format!("{{\"result\":{{\"text\":\"{filling}\"}},\"id\":8}}\n");
+        let length = head.len() - 1;
+        assert_eq!(byte_by_byte(&head, length).await, [format!("{length} bytes")]);
+        for max in [10, EDGE + 1, length - 1] {
+            assert_eq!(byte_by_byte(&head, max).await, [r#"oversized Some("7")"#], "a limit of {max}");
+            assert_eq!(byte_by_byte(&tail, max).await, [r#"oversized Some("8")"#], "a limit of {max}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_interrupted_read_is_made_again_and_one_that_fails_ends_the_stream() {
+        struct Fails(Vec<io::ErrorKind>);
+        impl AsyncRead for Fails {
+            fn poll_read(
+                mut self: Pin<&mut Self>,
+                _: &mut std::task::Context<'_>,
+                into: &mut tokio::io::ReadBuf<'_>,
+            ) -> std::task::Poll<io::Result<()>> {
+                match self.0.pop() {
+                    Some(kind) => return std::task::Poll::Ready(Err(kind.into())),
+                    None => into.put_slice(b"a line\n"),
+                }
+                std::task::Poll::Ready(Ok(()))
+            }
+        }
+        let mut interrupted = Lines::new(Box::pin(Fails(vec![io::ErrorKind::Interrupted; 2])), 10);
+        assert!(matches!(interrupted.next().await, Line::Whole));
+        let mut failed = Lines::new(Box::pin(Fails(vec![io::ErrorKind::ConnectionReset])), 10);
+        assert!(matches!(failed.next().await, Line::End));
+    }
+
+    #[tokio::test]
+    async fn a_line_over_the_limit_is_not_read_far_beyond_it() {
+        let mut lines = Lines::new(Box::pin(tokio::io::repeat(b'x').take(8 * 1024 * 1024)), 1024 * 1024 + 1);
+        assert!(matches!(lines.next().await, Line::End));
+        assert!(lines.buffer.capacity() <= 1024 * 1024 + 1 + BUSY);
     }
 
     #[tokio::test]
@@ -265,6 +329,8 @@ mod tests {
         assert_eq!(id(r#"{"jsonrpc":"2.0","method":"x\"y","params":{"id":3"#, r#"zz"},"id":3}"#), None);
         assert_eq!(id(r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"#, "zzz"), None, "a request's");
         assert_eq!(id(r#"{"params":{"zz"#, r#"zz"},"method":"x","id":3}"#), None);
+        assert_eq!(id(r#"{"id":3,"method":"x","result":{"#, ""), None, "neither a request nor an answer");
+        assert_eq!(id(r#"{"id":"a,b","result":{"#, ""), Some("a,b".into()));
         assert_eq!(id("garbage", "garbage"), None);
     }
 }

@@ -59,7 +59,7 @@ impl Wire {
 
     /// Hands a request what came for it; see [`Requests::deliver`].
     pub(super) fn deliver(&self, id: &RequestId, arrival: impl FnOnce() -> Arrival) -> Option<RequestId> {
-        let id = self.requests.deliver(id, |tap| tap.arrive(arrival()));
+        let id = self.requests.deliver(id, arrival);
         self.after_removal();
         id
     }
