@@ -189,6 +189,7 @@ impl<S: Service<RoleClient>> Service<RoleClient> for Host<S> {
 #[cfg(all(test, feature = "http"))]
 mod tests {
     use super::*;
+    use crate::{TransportError, request::Requests};
 
     #[test]
     fn a_question_that_outlives_its_request_leaves_nothing_behind() {
@@ -243,6 +244,27 @@ mod tests {
         assert_eq!(open(), [false, true, true]);
         drop(with_host);
         assert_eq!(open(), [false, false, true]);
+    }
+
+    #[test]
+    fn a_request_that_is_forgotten_withholds_its_hosts_answers_unless_it_was_answered() {
+        for answered in [true, false] {
+            let requests = Requests::default();
+            let (tap, _arrival) = requests.open(None).unwrap();
+            assert!(requests.register(&tap, &RequestId::Number(1), None));
+            tap.sending().json_len = 1;
+            tap.rule_out_proof();
+            let question = RequestId::Number(7);
+            requests.questions().came_with(&question, tap.key);
+            let asked = requests.questions().ask_host(&question);
+            if answered {
+                let answer = || Err(TransportError::reply_too_large());
+                assert!(requests.deliver_with_rmcp(&RequestId::Number(1), &tap, answer).is_some());
+            }
+            requests.forget(&tap);
+            assert_eq!(requests.questions().is_moot(&question), !answered);
+            drop(asked);
+        }
     }
 
     #[test]

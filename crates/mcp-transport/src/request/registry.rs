@@ -330,4 +330,41 @@ mod tests {
         assert!(tap.found().unwrap().is_ok());
         assert!(requests.taps().live.is_empty());
     }
+    #[test]
+    fn an_answer_to_a_number_that_was_never_given_may_be_meant_for_any_request_that_is_out() {
+        let strayed = |id: RequestId| {
+            let (requests, tap, _arrival) = with_one_out();
+            requests.stray(&id);
+            tap.has_strayed()
+        };
+        for number in [-1, 2, 100] {
+            assert!(strayed(RequestId::Number(number)), "{number}");
+            assert!(strayed(RequestId::String(number.to_string().into())), "\"{number}\"");
+        }
+        for number in [0, 1] {
+            assert!(!strayed(RequestId::Number(number)), "{number} comes late");
+        }
+        assert!(strayed(RequestId::String("one".into())));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_takes_no_further_request_tells_of_its_end_once_and_loses_none() {
+        let (requests, _tap, mut arrival) = with_one_out();
+        let mut events = requests.subscribe();
+        requests.refuse_further();
+        requests.refuse_further();
+        assert!(requests.is_ended() && requests.open(None).is_err() && arrival.try_recv().is_err());
+        assert_eq!(events.next().await, Event::Closed);
+        assert!(requests.deliver(&RequestId::Number(1), answer).is_some());
+        assert!(arrival.try_recv().unwrap().is_ok());
+    }
+
+    #[test]
+    fn a_session_is_entered_once_and_for_all() {
+        let requests = Requests::default();
+        assert!(!requests.is_in_session());
+        requests.enter_session();
+        requests.enter_session();
+        assert!(requests.is_in_session());
+    }
 }
