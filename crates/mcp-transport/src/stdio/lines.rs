@@ -98,7 +98,7 @@ impl Lines {
             let (unfinished, doubled) = (self.buffer.len(), self.buffer.capacity() * 2);
             let wanted = if unfinished > BUSY / 2 { doubled } else { doubled.min(BUSY) };
             // No further than to where the line is known to be too long.
-            let room = wanted.min(self.max.saturating_add(BUSY)).max(unfinished + 1);
+            let room = wanted.min(self.max.saturating_add(BUSY));
             self.buffer.reserve_exact(room - unfinished);
         }
     }
@@ -191,7 +191,15 @@ fn scalar(text: &[u8]) -> Option<(&[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::AsyncWriteExt;
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+        task::{Context, Poll},
+    };
+
+    use tokio::io::{AsyncWriteExt, ReadBuf};
 
     use super::*;
 
@@ -279,14 +287,14 @@ mod tests {
         impl AsyncRead for Fails {
             fn poll_read(
                 mut self: Pin<&mut Self>,
-                _: &mut std::task::Context<'_>,
-                into: &mut tokio::io::ReadBuf<'_>,
-            ) -> std::task::Poll<io::Result<()>> {
+                _: &mut Context<'_>,
+                into: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
                 match self.0.pop() {
-                    Some(kind) => return std::task::Poll::Ready(Err(kind.into())),
+                    Some(kind) => return Poll::Ready(Err(kind.into())),
                     None => into.put_slice(b"a line\n"),
                 }
-                std::task::Poll::Ready(Ok(()))
+                Poll::Ready(Ok(()))
             }
         }
         let mut interrupted = Lines::new(Box::pin(Fails(vec![io::ErrorKind::Interrupted; 2])), 10);
@@ -300,6 +308,35 @@ mod tests {
         let mut lines = Lines::new(Box::pin(tokio::io::repeat(b'x').take(8 * 1024 * 1024)), 1024 * 1024 + 1);
         assert!(matches!(lines.next().await, Line::End));
         assert!(lines.buffer.capacity() <= 1024 * 1024 + 1 + BUSY);
+    }
+
+    #[tokio::test]
+    async fn a_long_line_takes_few_reads() {
+        struct Counts(Arc<AtomicUsize>);
+        impl AsyncRead for Counts {
+            fn poll_read(
+                self: Pin<&mut Self>,
+                _: &mut Context<'_>,
+                into: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                self.0.fetch_add(1, Ordering::Relaxed);
+                into.initialize_unfilled().fill(b'x');
+                into.advance(into.remaining());
+                Poll::Ready(Ok(()))
+            }
+        }
+        let reads = Arc::new(AtomicUsize::new(0));
+        let endless = Counts(reads.clone()).take(1024 * 1024);
+        let mut lines = Lines::new(Box::pin(endless), DEFAULT_MAX_LINE);
+        assert!(matches!(lines.next().await, Line::End));
+        assert_eq!(lines.line().len(), 1024 * 1024);
+        assert!(reads.load(Ordering::Relaxed) <= 10, "{reads:?}");
+    }
+
+    #[test]
+    fn no_more_is_kept_of_a_dropped_line_than_its_ends() {
+        let ends = Ends::default().and(&[b'x'; 300]).and(&[b'x'; 2 * EDGE]).and(b"x");
+        assert_eq!((ends.head.len(), ends.tail.len()), (EDGE, EDGE));
     }
 
     #[tokio::test]
@@ -331,6 +368,7 @@ mod tests {
         assert_eq!(id(r#"{"params":{"zz"#, r#"zz"},"method":"x","id":3}"#), None);
         assert_eq!(id(r#"{"id":3,"method":"x","result":{"#, ""), None, "neither a request nor an answer");
         assert_eq!(id(r#"{"id":"a,b","result":{"#, ""), Some("a,b".into()));
+        assert_eq!(id(r#"{"id":"a\",b","result":{"#, ""), Some("a\",b".into()));
         assert_eq!(id("garbage", "garbage"), None);
     }
 }
