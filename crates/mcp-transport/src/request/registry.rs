@@ -348,13 +348,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_takes_no_further_request_tells_of_its_end_once_and_loses_none() {
+    async fn what_takes_no_further_request_tells_of_its_end_at_once_and_loses_none() {
         let (requests, _tap, mut arrival) = with_one_out();
         let mut events = requests.subscribe();
         requests.refuse_further();
-        requests.refuse_further();
         assert!(requests.is_ended() && requests.open(None).is_err() && arrival.try_recv().is_err());
-        assert_eq!(events.next().await, Event::Closed);
+        let told = tokio::time::timeout(std::time::Duration::from_secs(1), events.next()).await;
+        assert_eq!(told, Ok(Event::Closed));
         assert!(requests.deliver(&RequestId::Number(1), answer).is_some());
         assert!(arrival.try_recv().unwrap().is_ok());
     }
