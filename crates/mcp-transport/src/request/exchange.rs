@@ -24,10 +24,7 @@ pub(crate) fn call_tool<C: Carrier + Sync>(
     // Not within, since what an async function is given is kept twice, by every call in flight.
     let call = call.started();
     async move {
-        let arrival = match UnderWay::begin(carrier, Some(call.clone())) {
-            Ok(under_way) => followed(carrier, under_way, peer, &call, arguments).await,
-            Err(error) => Err(error),
-        };
+        let arrival = followed(carrier, peer, &call, arguments).await;
         let reply = arrival.and_then(|answer| match answer {
             Answer::Result(json) => answer::call_result(&json),
             Answer::Error(json) => answer::error(&json).map(CallReply::Error),
@@ -37,13 +34,13 @@ pub(crate) fn call_tool<C: Carrier + Sync>(
 }
 
 /// Sends a call and waits for what comes of it, within its bounds.
-async fn followed<C: Carrier>(
-    carrier: &C,
-    mut under_way: UnderWay<'_, C>,
+async fn followed(
+    carrier: &impl Carrier,
     peer: &Peer<RoleClient>,
     call: &ToolCall,
     arguments: Option<Arc<JsonObject>>,
 ) -> Arrival {
+    let mut under_way = UnderWay::begin(carrier, Some(call.clone()))?;
     // Silence means nothing while the host is being asked.
     let (questions, key) = (carrier.questions(), under_way.tap().key);
     let arrival = {

@@ -50,15 +50,15 @@ struct Entry {
 }
 
 impl Taps {
-    /// Nothing more is taken for the request. Returns its id, if rmcp had given it one.
-    fn unlist(&mut self, key: u64) -> Option<RequestId> {
-        let entry = self.live.get_mut(&key)?;
-        if let Some(token) = entry.token.take() {
-            self.by_token.remove(&token);
+    fn remove(&mut self, key: u64) -> Option<Entry> {
+        let entry = self.live.remove(&key)?;
+        if let Some(id) = &entry.id {
+            self.by_id.remove(id);
         }
-        let id = entry.id.take()?;
-        self.by_id.remove(&id);
-        Some(id)
+        if let Some(token) = &entry.token {
+            self.by_token.remove(token);
+        }
+        Some(entry)
     }
 
     fn key_of(&self, id: &RequestId) -> Option<u64> {
@@ -124,9 +124,9 @@ impl Requests {
     pub(crate) fn deliver(&self, id: &RequestId, arrival: impl FnOnce() -> Arrival) -> Option<RequestId> {
         let mut taps = self.taps();
         let key = self.asked_by(&taps, id)?;
-        let id = taps.unlist(key);
-        taps.live.remove(&key)?.tap.arrive(arrival());
-        id
+        let entry = taps.remove(key)?;
+        entry.tap.arrive(arrival());
+        entry.id
     }
 
     /// The same for what came in answer to one request, of which rmcp is told next. Where it is that
@@ -141,12 +141,12 @@ impl Requests {
     ) -> Option<RequestId> {
         let mut taps = self.taps();
         let key = self.asked_by(&taps, id)?;
-        let id = taps.unlist(key);
+        let Entry { tap, id, .. } = taps.remove(key)?;
         if key == to.key {
-            taps.live.get_mut(&key)?.answered = true;
-            to.arrive_with_rmcp(arrival());
+            tap.arrive_with_rmcp(arrival());
+            taps.live.insert(key, Entry { tap, answered: true, id: None, token: None });
         } else {
-            taps.live.remove(&key)?.tap.arrive(arrival());
+            tap.arrive(arrival());
         }
         id
     }
@@ -176,14 +176,11 @@ impl Requests {
 
     /// Follows a request no longer. Returns its id, if rmcp had given it one and it was not answered.
     pub(crate) fn forget(&self, tap: &Tap) -> Option<RequestId> {
-        let mut taps = self.taps();
-        let id = taps.unlist(tap.key);
-        let entry = taps.live.remove(&tap.key)?;
-        drop(taps);
+        let entry = self.taps().remove(tap.key)?;
         if !entry.answered {
             self.questions.give_up(tap.key);
         }
-        id
+        entry.id
     }
 
     /// The request that is under way with this progress token, if the server can have read it.

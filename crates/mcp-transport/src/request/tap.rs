@@ -212,7 +212,6 @@ impl Tap {
     /// The connection has ended, and rmcp may be told nothing more.
     pub(crate) fn end(&self) {
         let mut waiting = self.waiting();
-        waiting.has_looked = true;
         let arrival = waiting.finds.take();
         waiting.tell(arrival.unwrap_or_else(|| Err(TransportError::lost())));
     }

@@ -56,11 +56,10 @@ impl Lines {
                 self.line = self.next..self.searched + at;
                 self.next = self.line.end + 1;
                 self.searched = self.next;
-                return match self.dropping.take() {
+                let is_too_long = self.line.len() > self.max;
+                let dropped = self.dropping.take().or_else(|| is_too_long.then(Ends::default));
+                return match dropped {
                     Some(dropped) => Line::Oversized(dropped.and(self.line()).answered_id()),
-                    None if self.line.len() > self.max => {
-                        Line::Oversized(Ends::default().and(self.line()).answered_id())
-                    }
                     None => Line::Whole,
                 };
             }
